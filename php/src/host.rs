@@ -1,0 +1,93 @@
+//! PHP as the core's host: constants, global variables, the request and its answer.
+
+use std::cell::RefCell;
+use std::collections::VecDeque;
+
+use ext_php_rs::types::Zval;
+use sb::contract::value::{Key, Unreadable, Value};
+use sb::platform::host::{Cookie, Host};
+
+use crate::{engine, ini, zval};
+
+/// What a function wants done in PHP. It is done when the function has returned and nothing of Rust is left on the
+/// stack: the destructor of an overwritten variable is PHP code, which may exit, and exit jumps over all frames.
+enum Effect {
+    Global(&'static str, Value),
+    Cookie(Cookie),
+}
+
+thread_local! {
+    static PENDING: RefCell<VecDeque<Effect>> = RefCell::default();
+}
+
+/// The PHP of this thread.
+pub struct Php;
+
+impl Host for Php {
+    fn configured(&self, name: &str) -> Option<String> {
+        let constant = engine::constant(name).and_then(|value| match zval::read(value) {
+            Ok(Value::Bytes(text)) => Some(String::from_utf8_lossy(&text).into_owned()),
+            Ok(Value::Int(number)) => Some(number.to_string()),
+            Ok(Value::Float(number)) => Some(number.to_string()),
+            Ok(_) | Err(Unreadable) => None,
+        });
+        constant.or_else(|| ini::entry_of(name).and_then(engine::ini))
+    }
+
+    fn global(&self, name: &str) -> Option<Value> {
+        let pending = PENDING.with_borrow(|pending| {
+            pending.iter().rev().find_map(|effect| match effect {
+                Effect::Global(own, value) if *own == name => Some(value.clone()),
+                _ => None,
+            })
+        });
+        pending.or_else(|| engine::global(name).and_then(|value| zval::read(value).ok()))
+    }
+
+    fn set_global(&self, name: &'static str, value: Value) {
+        PENDING.with_borrow_mut(|pending| pending.push_back(Effect::Global(name, value)));
+    }
+
+    fn request(&self, name: &str) -> Option<String> {
+        superglobal("_SERVER", name)
+    }
+
+    fn cookie(&self, name: &str) -> Option<String> {
+        superglobal("_COOKIE", name)
+    }
+
+    fn set_cookie(&self, cookie: Cookie) {
+        PENDING.with_borrow_mut(|pending| pending.push_back(Effect::Cookie(cookie)));
+    }
+}
+
+fn superglobal(variable: &str, name: &str) -> Option<String> {
+    let value = engine::global(variable)?.array()?.get(name)?;
+    match zval::read(value) {
+        Ok(Value::Bytes(text)) => Some(String::from_utf8_lossy(&text).into_owned()),
+        _ => None,
+    }
+}
+
+/// Does what functions wanted done, one by one, each off the list before PHP code can run.
+pub fn flush() {
+    while let Some(effect) = PENDING.with_borrow_mut(VecDeque::pop_front) {
+        match effect {
+            Effect::Global(name, value) => {
+                let mut variable = Zval::new();
+                zval::write(&value, &mut variable);
+                drop(value);
+                engine::set_global(name, variable);
+            }
+            Effect::Cookie(cookie) => engine::add_header(&cookie.header()),
+        }
+    }
+}
+
+/// Forgets what was not done when the request ended.
+pub fn forget() {
+    PENDING.with_borrow_mut(VecDeque::clear);
+}
+
+#[allow(unused_imports)]
+use Key as _;

@@ -1,0 +1,30 @@
+//! The PHP extension `sb`: converts values, forwards to the core, converts back.
+//!
+//! No rule of the product lives here: what a function does is decided in the core.
+
+#![allow(missing_docs, reason = "what PHP sees is documented in the catalog")]
+
+mod classes;
+mod dispatch;
+mod engine;
+mod host;
+mod ini;
+mod module;
+mod zval;
+
+use ext_php_rs::prelude::*;
+
+/// The module as PHP loads it.
+#[php_module]
+pub fn get_module(module: ModuleBuilder) -> ModuleBuilder {
+    let module = module
+        .name("sb")
+        .version(sb::VERSION)
+        .startup_function(module::startup)
+        .shutdown_function(module::shutdown)
+        .request_shutdown_function(module::request_shutdown)
+        .info_function(module::info)
+        .class::<classes::SBError>()
+        .class::<classes::SBValidationError>();
+    dispatch::register(module)
+}

@@ -1,0 +1,220 @@
+//! PHP values to and from the core's.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use ext_php_rs::boxed::ZBox;
+use ext_php_rs::convert::IntoZval;
+use ext_php_rs::types::{ArrayKey, ZendClassObject, ZendHashTable, ZendObject, ZendStr, Zval};
+use sb::contract::value::{Columns, FailureClass, Key, Map, Records, Table, TableSource, Unreadable, Value};
+
+use crate::classes::{SBError, SBValidationError};
+use crate::engine::set_text;
+
+/// Deeper than any structure that is meant, and far from the end of the stack: an array may hold itself.
+const DEPTH: usize = 128;
+
+/// Reads an argument.
+pub fn read(zval: &Zval) -> Result<Value, Unreadable> {
+    read_nested(zval, DEPTH)
+}
+
+/// Reads an argument whose array stays where it is and is asked key by key.
+pub fn read_in_place(zval: &Zval) -> Result<Value, Unreadable> {
+    match zval.dereference().array() {
+        Some(array) => Ok(Value::Table(Table(Arc::new(ArrayInPlace(array))))),
+        None => read(zval),
+    }
+}
+
+fn read_nested(zval: &Zval, depth: usize) -> Result<Value, Unreadable> {
+    let zval = zval.dereference();
+    if let Some(text) = zval.zend_str() {
+        Ok(Value::Bytes(text.as_bytes().to_vec()))
+    } else if let Some(number) = zval.long() {
+        Ok(Value::Int(number))
+    } else if let Some(truth) = zval.bool() {
+        Ok(Value::Bool(truth))
+    } else if zval.is_null() {
+        Ok(Value::Null)
+    } else if let Some(array) = zval.array() {
+        read_array(array, depth.checked_sub(1).ok_or(Unreadable)?)
+    } else if let Some(number) = zval.double() {
+        Ok(Value::Float(number))
+    } else {
+        read_object(zval.object().ok_or(Unreadable)?)
+    }
+}
+
+fn read_array(array: &ZendHashTable, depth: usize) -> Result<Value, Unreadable> {
+    if array.has_sequential_keys() {
+        return array
+            .values()
+            .map(|item| read_nested(item, depth))
+            .collect::<Result<_, _>>()
+            .map(Value::List);
+    }
+    let entries = array
+        .iter()
+        .map(|(key, value)| Ok((read_key(key), read_nested(value, depth)?)));
+    entries.collect::<Result<Map, _>>().map(Value::Map)
+}
+
+fn read_key(key: ArrayKey<'_>) -> Key {
+    match key {
+        ArrayKey::Long(number) => Key::Int(number),
+        ArrayKey::ZendString(text) => Key::from(text.as_bytes().to_vec()),
+        ArrayKey::Str(text) => Key::from(text.to_owned()),
+        ArrayKey::String(text) => Key::from(text),
+    }
+}
+
+fn read_object(object: &ZendObject) -> Result<Value, Unreadable> {
+    let failure = if let Some(error) = ZendClassObject::<SBError>::from_zend_obj(object) {
+        error.0.clone()
+    } else if let Some(error) = ZendClassObject::<SBValidationError>::from_zend_obj(object) {
+        error.0.clone()
+    } else {
+        return Err(Unreadable);
+    };
+    Ok(Value::Error(Box::new(failure)))
+}
+
+/// An argument's array, for the time of the call.
+struct ArrayInPlace(*const ZendHashTable);
+
+impl TableSource for ArrayInPlace {
+    fn get(&self, key: &Key) -> Result<Option<Value>, Unreadable> {
+        // SAFETY: arguments live until the call returns, and the core keeps no argument longer.
+        let array = unsafe { &*self.0 };
+        let found = match key {
+            Key::Int(number) => array.get_index(*number),
+            Key::Text(text) => array.get(ArrayKey::ZendString(&ZendStr::new(text, false))),
+        };
+        found.map(read).transpose()
+    }
+}
+
+/// Writes a result.
+pub fn write(value: &Value, zval: &mut Zval) {
+    match value {
+        Value::Null | Value::Table(_) => zval.set_null(),
+        Value::Bool(truth) => zval.set_bool(*truth),
+        Value::Int(number) => zval.set_long(*number),
+        Value::Float(number) => zval.set_double(*number),
+        Value::Bytes(text) => set_text(zval, text),
+        Value::List(items) => {
+            let mut array = sized(items.len());
+            for item in items {
+                let mut cell = Zval::new();
+                write(item, &mut cell);
+                // The only failure is an array of 2^31 items.
+                let _ = array.push(cell);
+            }
+            zval.set_hashtable(array);
+        }
+        Value::Map(map) => {
+            let mut array = sized(map.len());
+            for (key, value) in map {
+                let mut cell = Zval::new();
+                write(value, &mut cell);
+                insert(&mut array, key, cell);
+            }
+            zval.set_hashtable(array);
+        }
+        Value::Record(record) => zval.set_hashtable(rows(record).next().unwrap_or_else(ZendHashTable::new)),
+        Value::Records(records) => {
+            let mut array = sized(records.len());
+            for row in rows(records) {
+                let _ = array.push(row);
+            }
+            zval.set_hashtable(array);
+        }
+        Value::Error(failure) => {
+            let failure = failure.as_ref().clone();
+            // Allocation failure ends the request before it could be reported here.
+            let _ = match failure.class {
+                FailureClass::Error => ZendClassObject::new(SBError(failure)).set_zval(zval, false),
+                FailureClass::Validation => ZendClassObject::new(SBValidationError(failure)).set_zval(zval, false),
+            };
+        }
+    }
+}
+
+fn sized(length: usize) -> ZBox<ZendHashTable> {
+    ZendHashTable::with_capacity(u32::try_from(length).unwrap_or_default())
+}
+
+fn insert(array: &mut ZendHashTable, key: &Key, cell: Zval) {
+    let _ = match key {
+        Key::Int(number) => array.insert_at_index(*number, cell),
+        Key::Text(std::borrow::Cow::Borrowed(text)) => array.insert(ArrayKey::ZendString(shared_key(text)), cell),
+        Key::Text(text) => array.insert(ArrayKey::ZendString(&ZendStr::new(text, false)), cell),
+    };
+}
+
+/// A column's name, ready to be a key.
+enum ColumnKey {
+    Shared(&'static ZendStr),
+    Own(ZBox<ZendStr>),
+    Number(i64),
+}
+
+/// Rows as arrays that share their keys, and a cell with the one above where both hold the same: messages of one
+/// conversation repeat their authors.
+fn rows(records: &Records) -> impl Iterator<Item = ZBox<ZendHashTable>> {
+    let keys: Vec<ColumnKey> = match records.columns() {
+        Columns::Static(names) => names
+            .iter()
+            .map(|name| ColumnKey::Shared(shared_key(name.as_bytes())))
+            .collect(),
+        Columns::Owned(names) => names.iter().map(own_key).collect(),
+    };
+    let mut above: Vec<Option<(&Value, Zval)>> = keys.iter().map(|_| None).collect();
+    records.cells().chunks_exact(keys.len().max(1)).map(move |cells| {
+        let mut row = sized(keys.len());
+        for ((key, cell), above) in keys.iter().zip(cells).zip(&mut above) {
+            let shared = match above {
+                Some((value, zval)) if *value == cell => zval.shallow_clone(),
+                _ => {
+                    let mut zval = Zval::new();
+                    write(cell, &mut zval);
+                    let shared = zval.shallow_clone();
+                    *above = Some((cell, zval));
+                    shared
+                }
+            };
+            let _ = match key {
+                ColumnKey::Shared(key) => row.insert(ArrayKey::ZendString(key), shared),
+                ColumnKey::Own(key) => row.insert(ArrayKey::ZendString(key), shared),
+                ColumnKey::Number(number) => row.insert_at_index(*number, shared),
+            };
+        }
+        row
+    })
+}
+
+fn own_key(name: &Key) -> ColumnKey {
+    match name {
+        Key::Int(number) => ColumnKey::Number(*number),
+        Key::Text(text) => ColumnKey::Own(ZendStr::new(text, false)),
+    }
+}
+
+thread_local! {
+    /// Keys that the core knows by name, made once: they keep their hash, and arrays share them.
+    static KEYS: RefCell<HashMap<usize, &'static ZendStr>> = RefCell::default();
+}
+
+/// The key of a name of the core. It is told from others by where it lies and how long it is, which no two names share.
+fn shared_key(name: &'static [u8]) -> &'static ZendStr {
+    let place = (name.as_ptr() as usize).rotate_left(8) ^ name.len();
+    // Nothing is borrowed any more when the key is used: running out of memory there would leave it so for ever.
+    KEYS.with_borrow_mut(|keys| {
+        *keys.entry(place).or_insert_with(|| {
+            // SAFETY: made outside of any request, and never freed.
+            unsafe { &*ZBox::into_raw(ZendStr::new(name, true)) }
+        })
+    })
+}

@@ -1,0 +1,629 @@
+//! Every leniency towards callers, and nothing else: how loose values become typed arguments.
+//!
+//! Existing callers pass `5` or `"5"`, `true`, `"true"` or `1`, an array or its JSON text, and any of `false`,
+//! `"false"`, `""` and null for "not given". An argument type says here, once, what it takes; behind this
+//! file everything is typed.
+
+use std::borrow::Cow;
+
+use chrono::{NaiveDate, NaiveDateTime, NaiveTime};
+
+use super::error::{Error, Result};
+use super::json;
+use super::status::ConversationStatus;
+use super::value::{Key, Map, Unreadable, Value};
+
+/// A type that an argument of a public function can have.
+pub trait Argument: Sized {
+    /// The type in PHPDoc.
+    const TYPE: &'static str;
+    /// What the error message says was expected.
+    const EXPECTED: &'static str;
+    /// Whether a caller's map may be read in place instead of being copied.
+    const IN_PLACE: bool = false;
+
+    /// Reads a value; `None` when it is of a kind that cannot be meant.
+    fn from_value(value: Value) -> Option<Self>;
+
+    /// Whether the value stands for "not given", so that the default holds.
+    fn is_absent(value: &Value) -> bool {
+        is_absent(value)
+    }
+}
+
+/// `null`, `false`, `""` and `"false"`.
+pub(super) fn is_absent(value: &Value) -> bool {
+    match value {
+        Value::Null | Value::Bool(false) => true,
+        Value::Bytes(text) => text.is_empty() || text.eq_ignore_ascii_case(b"false"),
+        _ => false,
+    }
+}
+
+/// The arguments of one call, in the order of the contract.
+pub struct Arguments(std::vec::IntoIter<Option<Value>>);
+
+impl Arguments {
+    /// Arguments by position; `None` where one is not given.
+    pub fn new(values: Vec<Option<Value>>) -> Self {
+        Self(values.into_iter())
+    }
+
+    /// The next argument, or its default.
+    pub fn take<T: Argument>(&mut self, name: &'static str, default: Option<fn() -> Value>) -> Result<T> {
+        let given = self.0.next().flatten();
+        let value = match (given, default) {
+            (Some(value), Some(default)) if T::is_absent(&value) => default(),
+            (Some(value), _) => value,
+            (None, Some(default)) => default(),
+            (None, None) => return Err(Error::Missing { name }),
+        };
+        T::from_value(value).ok_or(Error::Argument {
+            name,
+            expected: T::EXPECTED,
+        })
+    }
+}
+
+impl Argument for Value {
+    const TYPE: &'static str = "mixed";
+    const EXPECTED: &'static str = "a value";
+
+    fn from_value(value: Value) -> Option<Self> {
+        Some(value)
+    }
+
+    fn is_absent(_: &Value) -> bool {
+        false
+    }
+}
+
+/// Anything that has keys, read in place: what is no map or list has none.
+pub struct Keyed(pub Value);
+
+impl Keyed {
+    /// The value under a key.
+    pub fn get(&self, key: &Key) -> Result<Option<Value>, Unreadable> {
+        match &self.0 {
+            Value::Table(table) => table.0.get(key),
+            value => Ok(value.get(key).map(Cow::into_owned)),
+        }
+    }
+}
+
+impl Argument for Keyed {
+    const TYPE: &'static str = "mixed";
+    const EXPECTED: &'static str = "a map";
+    const IN_PLACE: bool = true;
+
+    fn from_value(value: Value) -> Option<Self> {
+        Some(Self(value))
+    }
+
+    fn is_absent(_: &Value) -> bool {
+        false
+    }
+}
+
+/// The key of a map.
+impl Argument for Key {
+    const TYPE: &'static str = "int|string";
+    const EXPECTED: &'static str = "a key";
+
+    fn from_value(value: Value) -> Option<Self> {
+        match value {
+            Value::Int(number) => Some(Self::Int(number)),
+            // As PHP reads array keys.
+            Value::Bool(truth) => Some(Self::Int(truth.into())),
+            #[allow(clippy::cast_possible_truncation)]
+            Value::Float(number) => Some(Self::Int(number as i64)),
+            Value::Null => Some(Self::from("")),
+            Value::Bytes(text) => Some(Self::from(text)),
+            _ => None,
+        }
+    }
+
+    fn is_absent(_: &Value) -> bool {
+        false
+    }
+}
+
+/// False is a value here: only null stands for "not given".
+impl Argument for bool {
+    const TYPE: &'static str = "bool";
+    const EXPECTED: &'static str = "true or false";
+
+    fn from_value(value: Value) -> Option<Self> {
+        Some(!is_absent(&value) && value.is_truthy())
+    }
+
+    fn is_absent(value: &Value) -> bool {
+        *value == Value::Null
+    }
+}
+
+/// A text. Bytes that are not UTF-8 become U+FFFD, so that nothing else of it is lost; the word `false` is text.
+impl Argument for String {
+    const TYPE: &'static str = "string";
+    const EXPECTED: &'static str = "a text";
+
+    fn from_value(value: Value) -> Option<Self> {
+        Bytes::from_value(value).map(|Bytes(text)| utf8(text))
+    }
+
+    fn is_absent(value: &Value) -> bool {
+        Bytes::is_absent(value)
+    }
+}
+
+/// A text as it is, whatever its encoding: passwords, SQL, data to encrypt.
+pub struct Bytes(pub Vec<u8>);
+
+impl Argument for Bytes {
+    const TYPE: &'static str = "string";
+    const EXPECTED: &'static str = "a text";
+
+    fn from_value(value: Value) -> Option<Self> {
+        Some(Self(match value {
+            Value::Bytes(text) => text,
+            Value::Int(number) => number.to_string().into_bytes(),
+            Value::Float(number) => number.to_string().into_bytes(),
+            Value::Bool(true) => b"1".to_vec(),
+            Value::Bool(false) | Value::Null => Vec::new(),
+            _ => return None,
+        }))
+    }
+
+    fn is_absent(value: &Value) -> bool {
+        matches!(value, Value::Null | Value::Bool(false))
+    }
+}
+
+/// Decodes UTF-8, U+FFFD for what is not.
+pub fn utf8(text: Vec<u8>) -> String {
+    String::from_utf8(text).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
+}
+
+/// An optional argument: `None` when it is not given.
+impl<T: Argument> Argument for Option<T> {
+    const TYPE: &'static str = T::TYPE;
+    const EXPECTED: &'static str = T::EXPECTED;
+
+    fn from_value(value: Value) -> Option<Self> {
+        if T::is_absent(&value) || is_absent(&value) {
+            Some(None)
+        } else {
+            T::from_value(value).map(Some)
+        }
+    }
+}
+
+/// A map, or its JSON text; empty when not given.
+impl Argument for Map {
+    const TYPE: &'static str = "array<array-key, mixed>|string";
+    const EXPECTED: &'static str = "an array or its JSON text";
+
+    fn from_value(value: Value) -> Option<Self> {
+        match structure(value)? {
+            Value::Map(map) => Some(map),
+            Value::List(items) => Some((0..).map(Key::Int).zip(items).collect()),
+            Value::Record(record) => Some(record.row(0).map(|(key, cell)| (key, cell.clone())).collect()),
+            _ => None,
+        }
+    }
+}
+
+/// A list, or its JSON text; empty when not given. The keys of a map are dropped.
+pub struct Items(pub Vec<Value>);
+
+impl Argument for Items {
+    const TYPE: &'static str = "list<mixed>|string";
+    const EXPECTED: &'static str = "a list or its JSON text";
+
+    fn from_value(value: Value) -> Option<Self> {
+        match structure(value)? {
+            Value::List(items) => Some(Self(items)),
+            Value::Map(map) => Some(Self(map.into_values().collect())),
+            _ => None,
+        }
+    }
+}
+
+/// A list or map as it is, or one that its JSON text describes.
+fn structure(value: Value) -> Option<Value> {
+    match value {
+        value if is_absent(&value) => Some(Value::List(Vec::new())),
+        Value::Bytes(text) => json::decode(&text).filter(|value| matches!(value, Value::List(_) | Value::Map(_))),
+        Value::Records(records) => Some(Value::List(records.rows().map(Value::Map).collect())),
+        value => Some(value),
+    }
+}
+
+/// A whole number; text in decimal form counts.
+impl Argument for i64 {
+    const TYPE: &'static str = "int|string";
+    const EXPECTED: &'static str = "a whole number";
+
+    fn from_value(value: Value) -> Option<Self> {
+        match value {
+            Value::Int(number) => Some(number),
+            Value::Bool(truth) => Some(truth.into()),
+            #[allow(clippy::cast_possible_truncation)]
+            Value::Float(number) if number.fract() == 0.0 && number.abs() < 9e15 => Some(number as i64),
+            Value::Bytes(text) => std::str::from_utf8(&text).ok()?.trim().parse().ok(),
+            _ => None,
+        }
+    }
+}
+
+/// The status that a caller asks for. 0 is one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StatusCode {
+    /// Nothing asked for.
+    NotGiven,
+    /// The word `skip`: leave it as it is.
+    Skip,
+    /// This one.
+    Code(ConversationStatus),
+    /// A code that does not exist.
+    Invalid,
+}
+
+impl Argument for StatusCode {
+    const TYPE: &'static str = "int|string|false";
+    const EXPECTED: &'static str = "a status code from 0 to 4";
+
+    fn from_value(value: Value) -> Option<Self> {
+        if is_absent(&value) {
+            return Some(Self::NotGiven);
+        }
+        if value.as_bytes() == Some(b"skip") {
+            return Some(Self::Skip);
+        }
+        match value {
+            Value::List(_) | Value::Map(_) => None,
+            value => Some(
+                i64::from_value(value)
+                    .and_then(|code| code.try_into().ok())
+                    .map_or(Self::Invalid, Self::Code),
+            ),
+        }
+    }
+}
+
+/// A number where -1 stands for "none": departments.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Department(pub Option<u8>);
+
+impl Argument for Department {
+    const TYPE: &'static str = "int|string";
+    const EXPECTED: &'static str = "a department id from 1 to 127, or -1";
+
+    fn from_value(value: Value) -> Option<Self> {
+        if is_absent(&value) {
+            return Some(Self(None));
+        }
+        match i64::from_value(value)? {
+            -1 | 0 => Some(Self(None)),
+            number => u8::try_from(number)
+                .ok()
+                .filter(|number| (1..=127).contains(number))
+                .map(|number| Self(Some(number))),
+        }
+    }
+}
+
+/// The point after which records count as new: a record id, or a time in UTC.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Since {
+    /// After this record.
+    Id(u32),
+    /// After this time.
+    Time(NaiveDateTime),
+}
+
+impl Argument for Since {
+    const TYPE: &'static str = "int|string";
+    const EXPECTED: &'static str = "an id or a time YYYY-MM-DD HH:MM:SS";
+
+    fn from_value(value: Value) -> Option<Self> {
+        match value {
+            Value::Int(number) => Some(Self::Id(u32::try_from(number.max(0)).unwrap_or(u32::MAX))),
+            Value::Bytes(text) => {
+                let text = std::str::from_utf8(&text).ok()?.trim();
+                if text.is_empty() {
+                    return Some(Self::Id(0));
+                }
+                time(text).map(Self::Time).or_else(|| text.parse().ok().map(Self::Id))
+            }
+            value if is_absent(&value) => Some(Self::Id(0)),
+            _ => None,
+        }
+    }
+}
+
+/// Reads `YYYY-MM-DD`, `YYYY-MM-DD HH:MM` and `YYYY-MM-DD HH:MM:SS`, also with a `T` between and a `Z` after.
+pub fn time(text: &str) -> Option<NaiveDateTime> {
+    let text = text.trim().trim_end_matches('Z');
+    let (date, clock) = text.split_once([' ', 'T']).unwrap_or((text, "00:00:00"));
+    let date = NaiveDate::parse_from_str(date, "%Y-%m-%d").ok()?;
+    let clock = NaiveTime::parse_from_str(clock, "%H:%M:%S%.f")
+        .or_else(|_| NaiveTime::parse_from_str(clock, "%H:%M"))
+        .ok()?;
+    Some(date.and_time(clock))
+}
+
+/// Extra details of a user: slug → `[value, Name]`, or slug → value; then the name is the slug in title case.
+pub struct Details(pub Vec<Detail>);
+
+/// One extra detail as a caller gives it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Detail {
+    /// Its slug: `phone`.
+    pub slug: String,
+    /// Its name for people: `Phone`.
+    pub name: String,
+    /// Its value.
+    pub value: String,
+}
+
+impl Argument for Details {
+    const TYPE: &'static str = "array<string, array{string, string}|string>|string";
+    const EXPECTED: &'static str = "a map of slug to [value, Name]";
+
+    fn from_value(value: Value) -> Option<Self> {
+        let mut details = Vec::new();
+        for (key, value) in Map::from_value(value)? {
+            let slug = key.to_text().into_owned();
+            let (value, name) = match value {
+                Value::List(items) => {
+                    let mut items = items.into_iter();
+                    (items.next().unwrap_or_default(), items.next())
+                }
+                value => (value, None),
+            };
+            let name = name.and_then(String::from_value).filter(|name| !name.is_empty());
+            details.push(Detail {
+                value: String::from_value(value)?,
+                name: name.unwrap_or_else(|| title_case(&slug)),
+                slug,
+            });
+        }
+        Some(Self(details))
+    }
+}
+
+/// `time_zone` → `Time Zone`.
+fn title_case(slug: &str) -> String {
+    let words = slug.split(['_', '-', ' ']).filter(|word| !word.is_empty()).map(|word| {
+        let mut letters = word.chars();
+        letters
+            .next()
+            .map(|first| first.to_uppercase().chain(letters).collect::<String>())
+            .unwrap_or_default()
+    });
+    words.collect::<Vec<_>>().join(" ")
+}
+
+/// A typed field of a settings map; `None` when the key is missing or holds "not given".
+pub fn field<T: Argument>(map: &mut Map, name: &'static str) -> Result<Option<T>> {
+    match map.shift_remove(&Key::from(name)) {
+        None => Ok(None),
+        Some(value) if T::is_absent(&value) => Ok(None),
+        Some(value) => T::from_value(value).map(Some).ok_or(Error::Argument {
+            name,
+            expected: T::EXPECTED,
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::contract::ids::UserId;
+
+    fn absent() -> [Value; 5] {
+        [Value::Null, false.into(), "".into(), "false".into(), "FALSE".into()]
+    }
+
+    fn taken<T: Argument>(value: Value, default: Option<fn() -> Value>) -> Result<T> {
+        Arguments::new(vec![Some(value)]).take("argument", default)
+    }
+
+    #[test]
+    fn whatever_stands_for_not_given_is_the_default() {
+        for value in absent() {
+            assert_eq!(
+                taken::<i64>(value.clone(), Some(|| Value::Int(5))).unwrap(),
+                5,
+                "{value:?}"
+            );
+            assert_eq!(
+                taken::<Option<UserId>>(value.clone(), Some(|| Value::Bool(false))).unwrap(),
+                None,
+                "{value:?}"
+            );
+            assert_eq!(
+                taken::<StatusCode>(value.clone(), Some(|| Value::Bool(false))).unwrap(),
+                StatusCode::NotGiven,
+                "{value:?}"
+            );
+            assert!(
+                taken::<Map>(value.clone(), Some(|| Value::List(vec![])))
+                    .unwrap()
+                    .is_empty(),
+                "{value:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn false_is_a_value_where_it_is_meant() {
+        for value in [false.into(), "false".into(), "".into(), Value::Int(0), "0".into()] {
+            assert!(!taken::<bool>(value, Some(|| Value::Bool(true))).unwrap());
+        }
+        assert!(taken::<bool>(Value::Null, Some(|| Value::Bool(true))).unwrap());
+        for value in [true.into(), "true".into(), Value::Int(1), "1".into()] {
+            assert!(taken::<bool>(value, Some(|| Value::Bool(false))).unwrap());
+        }
+    }
+
+    #[test]
+    fn the_word_false_is_text_where_text_is_meant() {
+        assert_eq!(taken::<String>("false".into(), Some(|| "".into())).unwrap(), "false");
+        assert_eq!(taken::<String>(false.into(), Some(|| "".into())).unwrap(), "");
+        assert_eq!(taken::<String>(true.into(), None).unwrap(), "1");
+    }
+
+    #[test]
+    fn zero_is_a_status() {
+        for value in [Value::Int(0), "0".into(), Value::Float(0.0)] {
+            assert_eq!(
+                taken::<StatusCode>(value, None).unwrap(),
+                StatusCode::Code(ConversationStatus::Live)
+            );
+        }
+        for value in [Value::Int(5), "x".into(), Value::Int(-1), Value::Float(1.5)] {
+            assert_eq!(taken::<StatusCode>(value, None).unwrap(), StatusCode::Invalid);
+        }
+        assert_eq!(taken::<StatusCode>("skip".into(), None).unwrap(), StatusCode::Skip);
+    }
+
+    #[test]
+    fn a_structure_may_come_as_json_text() {
+        let Items(items) = taken::<Items>("[1,\"a\"]".into(), None).unwrap();
+        assert_eq!(items, [Value::Int(1), Value::from("a")]);
+        assert_eq!(
+            taken::<Map>(r#"{"a":1}"#.into(), None).unwrap(),
+            Map::from_iter([(Key::from("a"), Value::Int(1))])
+        );
+        for text in ["{", "1", "\"a\"", "null", "abc"] {
+            assert!(taken::<Map>(text.into(), None).is_err(), "{text}");
+            assert!(taken::<Items>(text.into(), None).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_missing_or_wrong_argument_is_named() {
+        assert_eq!(
+            Arguments::new(vec![]).take::<String>("search", None).unwrap_err(),
+            Error::Missing { name: "search" }
+        );
+        let error = taken::<String>(Value::List(vec![]), None).unwrap_err();
+        assert_eq!(error.to_string(), "argument $argument must be a text");
+    }
+
+    #[test]
+    fn a_detail_may_be_a_pair_or_a_plain_text() {
+        let Details(details) = taken::<Details>(
+            r#"{"phone":["+1 2","Telephone"],"time_zone":"UTC","code":5}"#.into(),
+            None,
+        )
+        .unwrap();
+        let shown: Vec<_> = details
+            .iter()
+            .map(|detail| (detail.slug.as_str(), detail.name.as_str(), detail.value.as_str()))
+            .collect();
+        assert_eq!(
+            shown,
+            [
+                ("phone", "Telephone", "+1 2"),
+                ("time_zone", "Time Zone", "UTC"),
+                ("code", "Code", "5")
+            ]
+        );
+        assert!(taken::<Details>(r#"{"phone":{"a":1}}"#.into(), None).is_err());
+    }
+
+    #[test]
+    fn a_point_in_time_is_an_id_or_a_date() {
+        let noon = NaiveDate::from_ymd_opt(2026, 11, 20)
+            .unwrap()
+            .and_hms_opt(12, 0, 0)
+            .unwrap();
+        for text in ["2026-11-20 12:00:00", "2026-11-20T12:00:00Z", "2026-11-20 12:00"] {
+            assert_eq!(taken::<Since>(text.into(), None).unwrap(), Since::Time(noon), "{text}");
+        }
+        assert_eq!(
+            taken::<Since>("2026-11-20".into(), None).unwrap(),
+            Since::Time(noon.date().into())
+        );
+        for value in [Value::Int(12), "12".into()] {
+            assert_eq!(taken::<Since>(value, None).unwrap(), Since::Id(12));
+        }
+        for text in ["yesterday", "2026-13-01", "2026-11-20 25:00:00", "1; DROP"] {
+            assert!(taken::<Since>(text.into(), None).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_department_is_a_small_number_or_none() {
+        for value in [
+            Value::Int(-1),
+            "-1".into(),
+            "".into(),
+            false.into(),
+            Value::Null,
+            Value::Int(0),
+        ] {
+            assert_eq!(taken::<Department>(value, None).unwrap(), Department(None));
+        }
+        assert_eq!(taken::<Department>("127".into(), None).unwrap(), Department(Some(127)));
+        for value in [Value::Int(128), Value::Int(-2), "x".into()] {
+            assert!(taken::<Department>(value, None).is_err());
+        }
+    }
+
+    fn any_value() -> impl Strategy<Value = Value> {
+        let leaf = prop_oneof![
+            Just(Value::Null),
+            any::<bool>().prop_map(Value::Bool),
+            any::<i64>().prop_map(Value::Int),
+            any::<f64>().prop_map(Value::Float),
+            any::<Vec<u8>>().prop_map(Value::Bytes),
+            "[0-9 +.e-]{0,12}".prop_map(Value::from),
+        ];
+        leaf.prop_recursive(3, 16, 4, |inner| {
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..4).prop_map(Value::List),
+                prop::collection::vec((any::<i64>(), inner), 0..4).prop_map(|entries| Value::Map(
+                    entries.into_iter().map(|(key, value)| (Key::Int(key), value)).collect()
+                )),
+            ]
+        })
+    }
+
+    proptest! {
+        /// No value, however odd, makes an argument type panic; a text is read as the text it is.
+        #[test]
+        fn any_value_is_read_or_refused(value in any_value()) {
+            let _ = taken::<i64>(value.clone(), None);
+            let _ = taken::<bool>(value.clone(), None);
+            let _ = taken::<Map>(value.clone(), None);
+            let _ = taken::<Items>(value.clone(), None);
+            let _ = taken::<Details>(value.clone(), None);
+            let _ = taken::<Since>(value.clone(), None);
+            let _ = taken::<Department>(value.clone(), None);
+            let _ = taken::<StatusCode>(value.clone(), None);
+            let _ = taken::<Option<UserId>>(value.clone(), None);
+            let text = taken::<String>(value.clone(), None);
+            if let Value::Bytes(bytes) = &value {
+                prop_assert_eq!(text.unwrap(), String::from_utf8_lossy(bytes).into_owned());
+            }
+        }
+
+        /// Every number is the same in each of its forms.
+        #[test]
+        fn a_number_and_its_text_mean_the_same(number in 1..=i64::from(i32::MAX)) {
+            let id = taken::<UserId>(Value::Int(number), None).unwrap();
+            prop_assert_eq!(i64::from(id.number()), number);
+            prop_assert_eq!(taken::<UserId>(number.to_string().into(), None).unwrap(), id);
+            #[allow(clippy::cast_precision_loss)]
+            let float = Value::Float(number as f64);
+            prop_assert_eq!(taken::<UserId>(float, None).unwrap(), id);
+            prop_assert_eq!(taken::<i64>(number.to_string().into(), None).unwrap(), number);
+        }
+    }
+}

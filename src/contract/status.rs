@@ -1,0 +1,106 @@
+//! The closed sets of the contract: status codes and user types.
+
+use super::value::Value;
+
+/// The state of a conversation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub enum ConversationStatus {
+    /// Live.
+    Live = 0,
+    /// Waiting for the user's answer.
+    WaitingForUser = 1,
+    /// Waiting for an agent's answer.
+    WaitingForAgent = 2,
+    /// Archived.
+    Archive = 3,
+    /// In the trash.
+    Trash = 4,
+}
+
+impl ConversationStatus {
+    /// The code in the database.
+    pub const fn code(self) -> u8 {
+        self as u8
+    }
+}
+
+impl TryFrom<i64> for ConversationStatus {
+    type Error = ();
+
+    fn try_from(code: i64) -> Result<Self, ()> {
+        Ok(match code {
+            0 => Self::Live,
+            1 => Self::WaitingForUser,
+            2 => Self::WaitingForAgent,
+            3 => Self::Archive,
+            4 => Self::Trash,
+            _ => return Err(()),
+        })
+    }
+}
+
+/// The type of a user.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum UserType {
+    /// Someone on the page, unknown.
+    Visitor,
+    /// Someone who left an e-mail or a phone number.
+    Lead,
+    /// Someone who registered.
+    User,
+    /// Someone who answers.
+    Agent,
+    /// An agent who may change everything.
+    Admin,
+    /// The automatic answerer.
+    Bot,
+}
+
+impl UserType {
+    /// The text in the database.
+    pub const fn text(self) -> &'static str {
+        match self {
+            Self::Visitor => "visitor",
+            Self::Lead => "lead",
+            Self::User => "user",
+            Self::Agent => "agent",
+            Self::Admin => "admin",
+            Self::Bot => "bot",
+        }
+    }
+
+    /// Whether it is someone who answers for the company: agent or admin.
+    pub const fn is_staff(self) -> bool {
+        matches!(self, Self::Agent | Self::Admin)
+    }
+
+    /// Whether it is someone who asks: visitor, lead or user.
+    pub const fn is_customer(self) -> bool {
+        matches!(self, Self::Visitor | Self::Lead | Self::User)
+    }
+}
+
+impl std::str::FromStr for UserType {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        [
+            Self::Visitor,
+            Self::Lead,
+            Self::User,
+            Self::Agent,
+            Self::Admin,
+            Self::Bot,
+        ]
+        .into_iter()
+        .find(|user_type| user_type.text() == text)
+        .ok_or(())
+    }
+}
+
+impl From<UserType> for Value {
+    fn from(user_type: UserType) -> Self {
+        Self::from(user_type.text())
+    }
+}

@@ -1,0 +1,75 @@
+//! Attachments of messages: `[name, link]` pairs of files that are already uploaded.
+
+use crate::contract::args::{Argument, Items};
+use crate::contract::error::{Code, Error, Result};
+use crate::contract::{Key, Value, json};
+
+/// What the column holds.
+const LIMIT: usize = 65_535;
+
+/// The attachments as they are stored: JSON, or an empty text for none, which other readers of the table test for.
+pub(super) fn stored(Items(attachments): Items) -> Result<String> {
+    if attachments.is_empty() {
+        return Ok(String::new());
+    }
+    let pairs = attachments.iter().map(pair).collect::<Result<Vec<_>>>()?;
+    let text = json::encode(&Value::List(pairs));
+    if text.len() > LIMIT {
+        Err(Error::too_long("attachments", "65535 bytes"))
+    } else {
+        Ok(text)
+    }
+}
+
+/// Anything but a name and an http or https link is refused: it would be shown as a link to people.
+fn pair(attachment: &Value) -> Result<Value> {
+    let item = |index| {
+        attachment
+            .get(&Key::Int(index))
+            .and_then(|item| String::from_value(item.into_owned()))
+    };
+    match (item(0), item(1)) {
+        (Some(name), Some(link)) if is_link(&link) => Ok(Value::List(vec![name.into(), link.into()])),
+        _ => Err(Code::InvalidAttachment.into()),
+    }
+}
+
+fn is_link(link: &str) -> bool {
+    let rest = ["http://", "https://"].into_iter().find_map(|scheme| {
+        link.get(..scheme.len())
+            .filter(|start| start.eq_ignore_ascii_case(scheme))?;
+        link.get(scheme.len()..)
+    });
+    rest.is_some_and(|rest| {
+        !rest.is_empty()
+            && !rest.starts_with('/')
+            && !link.chars().any(|letter| letter.is_control() || letter.is_whitespace())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_links_of_the_web_are_links() {
+        for link in ["http://a", "https://a.b/c?d=e#f", "HTTPS://A", "https://a/ä.png"] {
+            assert!(is_link(link), "{link}");
+        }
+        for link in [
+            "",
+            "a",
+            "//a",
+            "javascript:alert(1)",
+            "ftp://a",
+            "http://",
+            "https:///etc",
+            "http://a b",
+            "http://a\n",
+            "data:text/html,x",
+            "ｈttp://a",
+        ] {
+            assert!(!is_link(link), "{link}");
+        }
+    }
+}

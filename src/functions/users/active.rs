@@ -1,0 +1,65 @@
+//! Who calls.
+
+use super::login::{record_by_email, record_by_id, session};
+use crate::contract::error::Result;
+use crate::contract::ids::UserId;
+use crate::contract::value::Key;
+use crate::contract::{Value, json};
+use crate::platform::Context;
+use crate::platform::crypto::Purpose;
+use crate::platform::records::LOGIN;
+
+/// The active user's login record and login data.
+pub(super) async fn get_active_user(cx: &Context<'_>, db: bool, login_app: Option<String>) -> Result<Option<Value>> {
+    if let Some(login_app) = login_app {
+        return log_in_from_app(cx, &login_app).await;
+    }
+    let Some(active) = cx.active_user().await? else {
+        return Ok(None);
+    };
+    let record = if db {
+        match record_by_id(cx, active.id).await? {
+            Some(record) => record,
+            None => return Ok(None),
+        }
+    } else {
+        // What server code put there, completed to the fields of the contract.
+        let mut given = active.record;
+        LOGIN
+            .iter()
+            .map(|name| {
+                (
+                    Key::from(*name),
+                    given.swap_remove(&Key::from(*name)).unwrap_or_else(|| "".into()),
+                )
+            })
+            .collect()
+    };
+    let data = cx.login_data(&record).await?;
+    Ok(Some(Value::List(vec![Value::Map(record), data.into()])))
+}
+
+/// The active user's id.
+pub(super) async fn get_active_user_id(cx: &Context<'_>) -> Result<Option<UserId>> {
+    Ok(cx.active_user().await?.map(|user| user.id))
+}
+
+/// Logs in the user whom the embedding system vouches for, by `[id, e-mail]` encrypted with the installation's key.
+async fn log_in_from_app(cx: &Context<'_>, login_app: &str) -> Result<Option<Value>> {
+    let vouched = cx
+        .keys()
+        .await?
+        .decrypt(Purpose::Caller, login_app.as_bytes())
+        .and_then(|text| json::decode(&text));
+    let email = vouched.and_then(|pair| {
+        pair.get(&Key::Int(1))
+            .and_then(|email| email.as_str().map(str::to_owned))
+    });
+    let Some(email) = email.filter(|email| !email.is_empty()) else {
+        return Ok(None);
+    };
+    match record_by_email(cx, &email).await? {
+        Some(record) => session(cx, record).await.map(Some),
+        None => Ok(None),
+    }
+}

@@ -1,0 +1,267 @@
+//! What a function may use: the only place that knows the clock, the active user, the authority, the configuration,
+//! the settings and the keys.
+
+use std::cell::OnceCell;
+use std::rc::Rc;
+
+use chrono::{NaiveDateTime, SubsecRound, Utc};
+use secrecy::SecretString;
+
+use super::configuration::Configuration;
+use super::crypto::{self, Keys, Purpose};
+use super::db::Database;
+use super::host::{Cookie, Host};
+use super::settings::{self, Settings};
+use crate::contract::args::{Argument, field};
+use crate::contract::error::{Error, Result};
+use crate::contract::ids::UserId;
+use crate::contract::json;
+use crate::contract::status::UserType;
+use crate::contract::value::{Map, Value, at};
+use crate::params;
+
+/// What a process keeps from one request to the next: the connection and parsed settings, nothing of a request.
+#[derive(Default)]
+pub struct Process {
+    database: Database,
+    settings: settings::Cache,
+}
+
+impl Process {
+    /// Ends what a request may have left open.
+    pub async fn end_request(&self) {
+        self.database.end_request().await;
+    }
+
+    /// Closes the connection.
+    pub async fn shut_down(&self) {
+        self.database.disconnect().await;
+    }
+}
+
+/// What is read once per request and forgotten at its end.
+#[derive(Default)]
+pub struct Request {
+    configuration: OnceCell<Configuration>,
+    settings: OnceCell<Rc<Settings>>,
+    made_secret: OnceCell<SecretString>,
+}
+
+/// What a function may use.
+pub struct Context<'a> {
+    host: &'a dyn Host,
+    process: &'a Process,
+    request: &'a Request,
+}
+
+/// The user on whose behalf a function is called.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ActiveUser {
+    /// Its id.
+    pub id: UserId,
+    /// Its type, when the login says so.
+    pub user_type: Option<UserType>,
+    /// The login record as it was given.
+    pub record: Map,
+}
+
+/// The global variable that holds the active user.
+const LOGIN: &str = "SB_LOGIN";
+/// The global variable that lifts every restriction while it is exactly true.
+const FORCE_ADMIN: &str = "SB_FORCE_ADMIN";
+/// The cookie that holds the login data.
+const LOGIN_COOKIE: &str = "sb-login";
+/// The settings row of a secret that the library made itself.
+const SECRET_ROW: &str = "secret-key";
+
+const SETTINGS_ROW: &str = "
+    SELECT value
+    FROM sb_settings
+    WHERE name = ?";
+
+const MAKE_SETTINGS_ROW: &str = "
+    INSERT IGNORE INTO sb_settings (name, value)
+    VALUES (?, ?)";
+
+const LOGIN_RECORD: &str = "
+    SELECT token, user_type
+    FROM sb_users
+    WHERE id = ?";
+
+impl<'a> Context<'a> {
+    /// The context of one call.
+    pub fn new(host: &'a dyn Host, process: &'a Process, request: &'a Request) -> Self {
+        Self { host, process, request }
+    }
+
+    /// The embedding program.
+    pub fn host(&self) -> &dyn Host {
+        self.host
+    }
+
+    /// The present time in UTC, in whole seconds as the database keeps it.
+    pub fn now(&self) -> NaiveDateTime {
+        Utc::now().naive_utc().trunc_subsecs(0)
+    }
+
+    /// Whether the request came by https.
+    fn is_https(&self) -> bool {
+        self.host
+            .request("HTTPS")
+            .is_some_and(|https| !https.is_empty() && !https.eq_ignore_ascii_case("off"))
+    }
+
+    /// The installation's configuration.
+    pub fn configuration(&self) -> Result<&Configuration> {
+        if let Some(configuration) = self.request.configuration.get() {
+            return Ok(configuration);
+        }
+        // Only a complete one is kept: a caller may define what is missing later in the same request.
+        let configuration = Configuration::read(self.host)?;
+        self.process.database.configure(configuration.database.clone());
+        Ok(self.request.configuration.get_or_init(|| configuration))
+    }
+
+    /// The database.
+    pub fn database(&self) -> Result<&Database> {
+        self.configuration()?;
+        Ok(&self.process.database)
+    }
+
+    /// The settings, read at most once per request.
+    pub async fn settings(&self) -> Result<Rc<Settings>> {
+        if let Some(settings) = self.request.settings.get() {
+            return Ok(Rc::clone(settings));
+        }
+        let text = self.settings_row("settings").await?.unwrap_or_default();
+        Ok(Rc::clone(
+            self.request.settings.get_or_init(|| self.process.settings.parse(text)),
+        ))
+    }
+
+    /// The text of another row of the settings table.
+    async fn settings_row(&self, name: &str) -> Result<Option<Vec<u8>>> {
+        let row: Option<(Option<Vec<u8>>,)> = self.database()?.row(SETTINGS_ROW, params![name]).await?;
+        Ok(row.and_then(|(text,)| text))
+    }
+
+    /// The keys that the installation encrypts with.
+    pub async fn keys(&self) -> Result<Keys> {
+        let configuration = self.configuration()?;
+        let current = match &configuration.secret_key {
+            Some(secret) => secret.clone(),
+            None => self.made_secret().await?,
+        };
+        Ok(Keys::new(current, configuration.old_secret_key.clone()))
+    }
+
+    /// The secret of an installation whose configuration has none: made once, by whoever comes first.
+    async fn made_secret(&self) -> Result<SecretString> {
+        if let Some(secret) = self.request.made_secret.get() {
+            return Ok(secret.clone());
+        }
+        let mut stored = self.settings_row(SECRET_ROW).await?;
+        if stored.is_none() {
+            let secret = format!("\"{}{}\"", crypto::token()?, crypto::token()?);
+            self.database()?
+                .execute(MAKE_SETTINGS_ROW, params![SECRET_ROW, secret])
+                .await?;
+            stored = self.settings_row(SECRET_ROW).await?;
+        }
+        let secret = stored
+            .as_deref()
+            .and_then(json::decode)
+            .and_then(String::from_value)
+            .filter(|secret| !secret.is_empty());
+        let secret = secret.ok_or_else(|| Error::configuration("the settings row secret-key holds no text"))?;
+        Ok(self.request.made_secret.get_or_init(|| secret.into()).clone())
+    }
+
+    /// The active user: `$GLOBALS['SB_LOGIN']`, else the login cookie when its token is still the user's.
+    pub async fn active_user(&self) -> Result<Option<ActiveUser>> {
+        if let Some(user) = self.host.global(LOGIN).and_then(ActiveUser::read) {
+            return Ok(Some(user));
+        }
+        let Some(cookie) = self.host.cookie(LOGIN_COOKIE).filter(|cookie| !cookie.is_empty()) else {
+            return Ok(None);
+        };
+        let record = self
+            .keys()
+            .await?
+            .decrypt(Purpose::Login, cookie.as_bytes())
+            .and_then(|text| json::decode(&text));
+        let Some(mut user) = record.and_then(ActiveUser::read) else {
+            return Ok(None);
+        };
+        let known: Option<(String, String)> = self.database()?.row(LOGIN_RECORD, params![user.id]).await?;
+        let given = at(&user.record, "token")
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+            .to_owned();
+        Ok(known
+            .filter(|(token, _)| crypto::equal(token.as_bytes(), given.as_bytes()))
+            .map(|(_, user_type)| {
+                // What the user is today counts, not what it was when it logged in.
+                user.user_type = user_type.parse().ok();
+                user.record.insert("user_type".into(), user_type.into());
+                self.host.set_global(LOGIN, Value::Map(user.record.clone()));
+                user
+            }))
+    }
+
+    /// Whether protected functions are open: `SB_FORCE_ADMIN` is exactly true, or the active user is agent or admin.
+    pub async fn has_authority(&self) -> Result<bool> {
+        if self.host.global(FORCE_ADMIN) == Some(Value::Bool(true)) {
+            return Ok(true);
+        }
+        Ok(self
+            .active_user()
+            .await?
+            .and_then(|user| user.user_type)
+            .is_some_and(UserType::is_staff))
+    }
+
+    /// The active user, when it is one who may only touch its own: a visitor, lead or user without further authority.
+    pub async fn restricted_user(&self) -> Result<Option<UserId>> {
+        if self.host.global(FORCE_ADMIN) == Some(Value::Bool(true)) {
+            return Ok(None);
+        }
+        let user = self.active_user().await?;
+        // A login without a type proves no rights.
+        Ok(user
+            .filter(|user| user.user_type.is_none_or(UserType::is_customer))
+            .map(|user| user.id))
+    }
+
+    /// Makes `record` the active user, and gives the encrypted login data for the browser.
+    pub async fn log_in(&self, record: &Map) -> Result<String> {
+        let data = self.login_data(record).await?;
+        self.host.set_global(LOGIN, Value::Map(record.clone()));
+        self.host.set_cookie(Cookie {
+            name: LOGIN_COOKIE,
+            value: data.clone(),
+            secure: self.is_https(),
+        });
+        Ok(data)
+    }
+
+    /// The encrypted login data of a login record.
+    pub async fn login_data(&self, record: &Map) -> Result<String> {
+        self.keys()
+            .await?
+            .encrypt(Purpose::Login, json::encode(&Value::Map(record.clone())).as_bytes())
+    }
+}
+
+impl ActiveUser {
+    /// Reads a login record; `None` when it names no user.
+    fn read(record: Value) -> Option<Self> {
+        let record = Map::from_value(record)?;
+        let mut fields = record.clone();
+        let id = field::<UserId>(&mut fields, "id").ok()??;
+        let user_type = field::<String>(&mut fields, "user_type")
+            .ok()?
+            .and_then(|text| text.parse().ok());
+        id.is_some().then_some(Self { id, user_type, record })
+    }
+}

@@ -1,0 +1,353 @@
+//! Secrets: encryption, passwords and random tokens.
+
+use std::sync::LazyLock;
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use openssl::hash::MessageDigest;
+use openssl::pkey::Id;
+use openssl::pkey_ctx::PkeyCtx;
+use openssl::symm::{Cipher, decrypt_aead, encrypt_aead};
+use secrecy::{ExposeSecret, SecretBox, SecretString};
+
+use crate::contract::error::{Error, Result};
+
+/// The library that encrypts, for people who look for it.
+pub static LIBRARY: LazyLock<String> = LazyLock::new(|| openssl::version::version().to_owned());
+
+/// What a text is encrypted for. A text made for one purpose is not read for another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Purpose {
+    /// The caller's own texts (`sb_encryption`).
+    Caller,
+    /// The login data that a browser keeps.
+    Login,
+}
+
+impl Purpose {
+    const fn text(self) -> &'static str {
+        match self {
+            Self::Caller => "sb/encryption",
+            Self::Login => "sb/login",
+        }
+    }
+}
+
+/// The keys of an installation: the current one encrypts, all decrypt.
+pub struct Keys {
+    current: SecretString,
+    older: Vec<SecretString>,
+}
+
+const VERSION: u8 = 1;
+const NONCE: usize = 12;
+const TAG: usize = 16;
+const HEADER: usize = 2 + NONCE;
+
+impl Keys {
+    /// Keys from the secrets of the configuration.
+    pub fn new(current: SecretString, older: Option<SecretString>) -> Self {
+        Self {
+            current,
+            older: older.into_iter().collect(),
+        }
+    }
+
+    /// Encrypts with AES-256-GCM (NIST SP 800-38D) under a key that HKDF-SHA256 (RFC 5869) derives for the purpose.
+    ///
+    /// The text is base64url of: version, key id, 12 random bytes, ciphertext, 16-byte tag. Purpose, version and key id
+    /// are authenticated with it.
+    pub fn encrypt(&self, purpose: Purpose, plain: &[u8]) -> Result<String> {
+        let key_id = key_id(&self.current)?;
+        let mut nonce = [0; NONCE];
+        random(&mut nonce)?;
+        let mut tag = [0; TAG];
+        let key = derive(&self.current, purpose.text(), 32)?;
+        let sealed = encrypt_aead(
+            Cipher::aes_256_gcm(),
+            key.expose_secret(),
+            Some(&nonce),
+            &associated(purpose, key_id),
+            plain,
+            &mut tag,
+        )
+        .map_err(failed)?;
+        let mut packed = vec![VERSION, key_id];
+        packed.extend(nonce);
+        packed.extend(sealed);
+        packed.extend(tag);
+        Ok(URL_SAFE_NO_PAD.encode(packed))
+    }
+
+    /// Decrypts; `None` when the text was not made by these keys for this purpose, or was changed since.
+    pub fn decrypt(&self, purpose: Purpose, text: &[u8]) -> Option<Vec<u8>> {
+        let packed = URL_SAFE_NO_PAD.decode(text).ok()?;
+        let (header, rest) = packed.split_at_checked(HEADER)?;
+        let (sealed, tag) = rest.split_at_checked(rest.len().checked_sub(TAG)?)?;
+        let ([VERSION, id], nonce) = header.split_first_chunk()? else {
+            return None;
+        };
+        let mut candidates = std::iter::once(&self.current)
+            .chain(&self.older)
+            .filter(|secret| key_id(secret).ok() == Some(*id));
+        candidates.find_map(|secret| {
+            let key = derive(secret, purpose.text(), 32).ok()?;
+            decrypt_aead(
+                Cipher::aes_256_gcm(),
+                key.expose_secret(),
+                Some(nonce),
+                &associated(purpose, *id),
+                sealed,
+                tag,
+            )
+            .ok()
+        })
+    }
+}
+
+fn associated(purpose: Purpose, key_id: u8) -> Vec<u8> {
+    [purpose.text().as_bytes(), &[VERSION, key_id]].concat()
+}
+
+/// Tells a key from its successor without telling anything of it.
+fn key_id(secret: &SecretString) -> Result<u8> {
+    Ok(derive(secret, "sb/key-id", 1)?
+        .expose_secret()
+        .first()
+        .copied()
+        .unwrap_or_default())
+}
+
+/// HKDF-SHA256 without salt.
+fn derive(secret: &SecretString, info: &str, length: usize) -> Result<SecretBox<Vec<u8>>> {
+    let mut key = vec![0; length];
+    let expanded = PkeyCtx::new_id(Id::HKDF).and_then(|mut hkdf| {
+        hkdf.derive_init()?;
+        hkdf.set_hkdf_md(openssl::md::Md::sha256())?;
+        hkdf.set_hkdf_key(secret.expose_secret().as_bytes())?;
+        hkdf.set_hkdf_salt(&[0; 32])?;
+        hkdf.add_hkdf_info(info.as_bytes())?;
+        hkdf.derive(Some(&mut key))
+    });
+    expanded.map_err(failed)?;
+    Ok(SecretBox::new(Box::new(key)))
+}
+
+fn failed(error: openssl::error::ErrorStack) -> Error {
+    Error::Internal(format!("encryption failed: {error}"))
+}
+
+/// Fills `bytes` from the operating system's generator.
+pub fn random(bytes: &mut [u8]) -> Result<()> {
+    getrandom::fill(bytes).map_err(|error| Error::Internal(format!("the system gives no random bytes: {error}")))
+}
+
+/// A new user token: 40 lower-case hexadecimal characters.
+pub fn token() -> Result<String> {
+    let mut bytes = [0; 20];
+    random(&mut bytes)?;
+    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+/// SHA-256 in hexadecimal.
+pub fn sha256(text: &[u8]) -> Result<String> {
+    let digest = openssl::hash::hash(MessageDigest::sha256(), text).map_err(failed)?;
+    Ok(digest.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+/// Compares in constant time.
+pub fn equal(a: &[u8], b: &[u8]) -> bool {
+    a.len() == b.len() && openssl::memcmp::eq(a, b)
+}
+
+/// What new passwords are hashed with: about 0.2 s.
+const BCRYPT_COST: u32 = 12;
+
+/// What bcrypt reads of a password.
+const BCRYPT_LIMIT: usize = 72;
+
+/// Hashes a password as bcrypt `$2y$`, cost 12. What bcrypt would cut off is refused.
+pub fn hash_password(password: &[u8]) -> Result<String> {
+    if password.len() > BCRYPT_LIMIT {
+        return Err(Error::too_long("password", "72 bytes"));
+    }
+    if password.contains(&0) {
+        return Err(Error::Refused {
+            code: "invalid-password",
+            message: "password contains a NUL byte".into(),
+        });
+    }
+    let hash = bcrypt::hash_with_result(password, BCRYPT_COST)
+        .map_err(|error| Error::Internal(format!("bcrypt failed: {error}")))?;
+    Ok(hash.format_for_version(bcrypt::Version::TwoY))
+}
+
+/// Whether `password` is the one of `hash`, in any form that PHP's `password_hash` writes or wrote. Empty never matches.
+pub fn verify_password(password: &[u8], hash: &str) -> bool {
+    if password.is_empty() || hash.is_empty() {
+        return false;
+    }
+    if hash.starts_with("$argon2") {
+        use argon2::password_hash::{PasswordVerifier, phc::PasswordHash};
+        return PasswordHash::new(hash)
+            .is_ok_and(|hash| argon2::Argon2::default().verify_password(password, &hash).is_ok());
+    }
+    if hash.starts_with("$2") {
+        // As PHP reads it: up to a NUL byte, and 72 bytes at most.
+        let read = password.split(|byte| *byte == 0).next().unwrap_or_default();
+        let read = read.get(..BCRYPT_LIMIT).unwrap_or(read);
+        return bcrypt::verify(read, hash).unwrap_or(false);
+    }
+    false
+}
+
+/// Whether a hash that matched should be replaced by one of today's strength.
+pub fn is_weak_hash(hash: &str) -> bool {
+    let cost = hash
+        .strip_prefix("$2")
+        .and_then(|rest| rest.split('$').nth(1))
+        .and_then(|cost| cost.parse::<u32>().ok());
+    match cost {
+        Some(cost) => cost < BCRYPT_COST,
+        None => !hash.starts_with("$argon2"),
+    }
+}
+
+/// A hash of the cost that a real one has, to be verified and ignored: unknown accounts take as long as known ones.
+pub const NO_ONES_HASH: &str = "$2y$12$R9h/cIPz0gi.URNNX3kh2OPST9/PgBkqquzi.Ss7KIUgO2t0jWMUW";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn keys(current: &str, older: Option<&str>) -> Keys {
+        Keys::new(current.into(), older.map(Into::into))
+    }
+
+    #[test]
+    fn what_is_encrypted_is_read_back_for_its_purpose_only() {
+        let keys = keys("secret", None);
+        for plain in [&b""[..], b"a", &[0, 255, 10], &vec![b'x'; 100_000]] {
+            let sealed = keys.encrypt(Purpose::Caller, plain).unwrap();
+            assert_eq!(keys.decrypt(Purpose::Caller, sealed.as_bytes()).unwrap(), plain);
+            assert_eq!(keys.decrypt(Purpose::Login, sealed.as_bytes()), None);
+        }
+    }
+
+    #[test]
+    fn a_changed_or_shortened_text_is_not_read() {
+        let keys = keys("secret", None);
+        let packed = URL_SAFE_NO_PAD
+            .decode(keys.encrypt(Purpose::Caller, b"payload").unwrap())
+            .unwrap();
+        for bit in 0..packed.len() * 8 {
+            let mut changed = packed.clone();
+            changed[bit / 8] ^= 1 << (bit % 8);
+            assert_eq!(
+                keys.decrypt(Purpose::Caller, URL_SAFE_NO_PAD.encode(changed).as_bytes()),
+                None,
+                "bit {bit}"
+            );
+        }
+        for length in 0..packed.len() {
+            assert_eq!(
+                keys.decrypt(Purpose::Caller, URL_SAFE_NO_PAD.encode(&packed[..length]).as_bytes()),
+                None,
+                "length {length}"
+            );
+        }
+        assert_eq!(keys.decrypt(Purpose::Caller, b"\xff not base64"), None);
+    }
+
+    #[test]
+    fn a_key_that_was_changed_still_decrypts() {
+        let sealed = keys("old", None).encrypt(Purpose::Caller, b"kept").unwrap();
+        assert_eq!(
+            keys("new", Some("old"))
+                .decrypt(Purpose::Caller, sealed.as_bytes())
+                .unwrap(),
+            b"kept"
+        );
+        assert_eq!(keys("new", None).decrypt(Purpose::Caller, sealed.as_bytes()), None);
+    }
+
+    #[test]
+    fn no_nonce_comes_twice() {
+        let keys = keys("secret", None);
+        let made: std::collections::HashSet<_> = (0..10_000)
+            .map(|_| keys.encrypt(Purpose::Caller, b"same").unwrap())
+            .collect();
+        assert_eq!(made.len(), 10_000);
+    }
+
+    #[test]
+    fn derivation_is_the_hkdf_of_rfc_5869() {
+        // Computed with Python: hmac-sha256 extract with 32 zero bytes, one expand step with the info.
+        let key = derive(&"secret".into(), "sb/encryption", 32).unwrap();
+        let hex: String = key.expose_secret().iter().map(|byte| format!("{byte:02x}")).collect();
+        assert_eq!(hex, "744bb5acac07e0f42d6b6a8da45f9e5f5d00d6cc2f8e2b8134f0d7db3ac4f292");
+    }
+
+    /// Made by PHP 8.2: password_hash("correct horse", …), and crypt() for the older prefixes.
+    const OF_PHP: [&str; 5] = [
+        "$2y$10$8RxOBaY.DNl9nH/5uhlhT.mRN8kILP3hKdauv4kcbnqafzCgldRZG",
+        "$2a$10$abcdefghijklmnopqrstuu23JPZtHcGhwXSF41f93o/7vBdDut3Xu",
+        "$2b$10$c2ACzXEUm3dI2NAoBfHHCurAm88dDqr5/Mg8aapSzFSf5ZVEmofJa",
+        "$argon2i$v=19$m=4096,t=4,p=1$ZE9wcUVDVGNSanUzd2RPVw$xsVRcTPboU/8KyeXSOyzmNis/6nmjAIKOSPd+aOVxcM",
+        "$argon2id$v=19$m=4096,t=4,p=1$VHVYRzNzODNiSkFMdHRzZw$9h8xUeLoCd5OOoaz0gVvDsFKTWLCjEz2W3VfkDZyKPU",
+    ];
+
+    #[test]
+    fn hashes_of_php_verify() {
+        for hash in OF_PHP {
+            assert!(verify_password(b"correct horse", hash), "{hash}");
+            assert!(!verify_password(b"correct horsf", hash), "{hash}");
+            assert!(!verify_password(b"", hash), "{hash}");
+        }
+    }
+
+    #[test]
+    fn our_hashes_are_bcrypt_of_cost_12() {
+        let hash = hash_password("pässword".as_bytes()).unwrap();
+        assert!(hash.starts_with("$2y$12$") && hash.len() == 60, "{hash}");
+        assert!(verify_password("pässword".as_bytes(), &hash));
+        assert!(!is_weak_hash(&hash));
+        assert!(is_weak_hash(OF_PHP[0]));
+    }
+
+    #[test]
+    fn what_bcrypt_would_cut_off_is_refused_when_new_and_read_as_php_does_when_old() {
+        assert!(hash_password(&[b'x'; 73]).is_err());
+        assert!(hash_password(b"a\0b").is_err());
+        let hash = hash_password(&[b'x'; 72]).unwrap();
+        assert!(verify_password(&[b'x'; 80], &hash));
+    }
+
+    #[test]
+    fn nothing_that_is_no_hash_matches() {
+        for hash in [
+            "",
+            "plain",
+            "$2y$",
+            "$2y$99$abc",
+            "$argon2id$",
+            "5f4dcc3b5aa765d61d8327deb882cf99",
+            "*0",
+            "*1",
+        ] {
+            assert!(!verify_password(b"plain", hash), "{hash}");
+        }
+        assert!(!is_weak_hash(NO_ONES_HASH));
+    }
+
+    #[test]
+    fn tokens_are_long_and_random() {
+        let (a, b) = (token().unwrap(), token().unwrap());
+        assert!(
+            a.len() == 40
+                && a.bytes()
+                    .all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte))
+        );
+        assert_ne!(a, b);
+    }
+}

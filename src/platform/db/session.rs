@@ -1,0 +1,252 @@
+//! One connection to the server, always in the same known state.
+
+use std::future::Future;
+use std::time::{Duration, Instant};
+
+use mysql_async::consts::StatusFlags;
+use mysql_async::prelude::{FromRow, Queryable};
+use mysql_async::{Conn, OptsBuilder, Params, Row};
+use secrecy::ExposeSecret;
+use tokio::time::timeout;
+
+use super::fault;
+use super::row::Param;
+use super::settings::{Endpoint, Settings};
+use crate::contract::error::{Outcome, Result};
+
+/// What every session is set to, whatever the server's defaults: overlong and malformed values are errors instead of
+/// silent changes, backslashes escape, and dates are UTC.
+const STATE: &str = "SET NAMES utf8mb4, \
+    SESSION sql_mode = 'STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION', \
+    SESSION time_zone = '+00:00', SESSION autocommit = 1";
+
+/// Facts about the server. A table is not read here: whether the server can be written to is all that is asked.
+const FACTS: &str = "SELECT CAST(@@max_allowed_packet AS UNSIGNED), @@global.read_only";
+
+/// How many prepared statements a connection keeps.
+const STATEMENT_CACHE: usize = 128;
+
+pub(super) struct Session {
+    connection: Conn,
+    statement_limit: Duration,
+    max_packet: usize,
+    writable: bool,
+    last_used: Instant,
+    pub(super) status: Status,
+}
+
+/// What the caller's own statements have made of the session.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Status {
+    /// The caller has a transaction open.
+    pub(super) in_transaction: bool,
+    /// The caller may have changed variables, the database, or locks.
+    pub(super) altered: bool,
+    /// A backslash does not escape in this session.
+    pub(super) no_backslash_escapes: bool,
+}
+
+/// What a write did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Written {
+    /// How many rows changed.
+    pub affected: u64,
+    /// The id that the server gave the first new row; 0 when it gave none.
+    pub insert_id: u64,
+}
+
+impl Session {
+    /// Connects to the first host that answers and can be written to; failing that, to the first that answers.
+    pub(super) async fn connect(settings: &Settings) -> Result<Self> {
+        let mut readable = None;
+        let mut failure = fault::error(2002, "no database host is configured", Outcome::NotSent);
+        for endpoint in &settings.endpoints {
+            match Self::connect_to(settings, endpoint).await {
+                Ok(session) if session.writable => return Ok(session),
+                Ok(session) => readable = readable.or(Some(session)),
+                Err(error) => failure = error,
+            }
+        }
+        readable.ok_or(failure)
+    }
+
+    async fn connect_to(settings: &Settings, endpoint: &Endpoint) -> Result<Self> {
+        // What is given here the driver does not ask the server for, once per connection.
+        let options = OptsBuilder::default()
+            .user(Some(settings.user.as_str()))
+            .pass(Some(settings.password.expose_secret()))
+            .db_name(Some(settings.name.as_str()))
+            .max_allowed_packet(Some(1 << 30))
+            .wait_timeout(Some(28_800))
+            .stmt_cache_size(STATEMENT_CACHE)
+            .prefer_socket(false);
+        let options = match endpoint {
+            Endpoint::Socket(path) => options.socket(Some(path.as_str())),
+            Endpoint::Address { host, port } => options.ip_or_hostname(host.as_str()).tcp_port(*port),
+        };
+        let limit = settings.connect_limit;
+        let opened = async {
+            let mut connection = Conn::new(options).await.map_err(fault::of_connect)?;
+            let mut facts = connection
+                .query_iter(format!("{STATE}; {FACTS}"))
+                .await
+                .map_err(fault::of_connect)?;
+            facts.collect::<Row>().await.map_err(fault::of_connect)?;
+            let facts: Vec<(u64, Option<i64>)> = facts.collect_and_drop().await.map_err(fault::of_connect)?;
+            let (max_packet, read_only) = facts.first().copied().unwrap_or((1 << 20, None));
+            Ok(Self {
+                connection,
+                statement_limit: settings.statement_limit,
+                max_packet: usize::try_from(max_packet).unwrap_or(usize::MAX),
+                writable: read_only.unwrap_or(0) == 0,
+                last_used: Instant::now(),
+                status: Status::default(),
+            })
+        };
+        timeout(limit, opened)
+            .await
+            .unwrap_or_else(|_| Err(fault::connect_timeout(limit.as_secs())))
+    }
+
+    /// How long nothing was sent.
+    pub(super) fn idle(&self) -> Duration {
+        self.last_used.elapsed()
+    }
+
+    /// Brings the session back to the library's own state after statements of the caller.
+    pub(super) async fn restore(&mut self, database: &str) -> Result<()> {
+        if self.status.altered {
+            let quoted = database.replace('`', "``");
+            self.drop_text(&format!("USE `{quoted}`")).await?;
+            // Autocommit stays as the caller has it: setting it would commit what is the caller's to commit.
+            let state = STATE.split(", SESSION autocommit").next().unwrap_or(STATE);
+            self.drop_text(state).await?;
+            self.status.altered = false;
+            self.status.no_backslash_escapes = false;
+        }
+        Ok(())
+    }
+
+    /// Rows of a prepared statement.
+    pub(super) async fn rows<T: FromRow + Send + 'static>(&mut self, sql: &str, params: Vec<Param>) -> Result<Vec<T>> {
+        self.check_size(sql.len() + size_of_params(&params))?;
+        let limit = self.statement_limit;
+        let result = limited(limit, self.connection.exec(sql, bound(params))).await;
+        self.note(result)
+    }
+
+    /// A prepared statement that writes.
+    pub(super) async fn execute(&mut self, sql: &str, params: Vec<Param>) -> Result<Written> {
+        self.check_size(sql.len() + size_of_params(&params))?;
+        let limit = self.statement_limit;
+        let result = limited(limit, self.connection.exec_drop(sql, bound(params))).await;
+        self.note(result)?;
+        Ok(self.written())
+    }
+
+    /// A statement that cannot be prepared, or not worth it.
+    pub(super) async fn drop_text(&mut self, sql: &str) -> Result<()> {
+        let limit = self.statement_limit;
+        let result = limited(limit, self.connection.query_drop(sql)).await;
+        self.note(result)
+    }
+
+    /// A caller's statement, by the text protocol: every cell comes as bytes.
+    ///
+    /// The driver allows several statements in one text. A text that has a semicolon is therefore prepared, which the
+    /// server does for one statement only, and one that smuggles in a second is refused by the server itself.
+    pub(super) async fn caller_rows(&mut self, sql: &[u8]) -> Result<Vec<Row>> {
+        self.check_size(sql.len())?;
+        let limit = self.statement_limit;
+        let result = if sql.contains(&b';') {
+            let one = async {
+                let statement = self.connection.prep(sql).await?;
+                let rows = self.connection.exec(&statement, ()).await;
+                self.connection.close(statement).await?;
+                rows
+            };
+            limited(limit, one).await
+        } else {
+            limited(limit, self.connection.query(sql)).await
+        };
+        self.note(result)
+    }
+
+    /// Whether the server still answers.
+    pub(super) async fn ping(&mut self) -> Result<()> {
+        let limit = self.statement_limit;
+        let result = limited(limit, self.connection.ping()).await;
+        self.note(result)
+    }
+
+    /// What the last statement did.
+    pub(super) fn written(&self) -> Written {
+        Written {
+            affected: self.connection.affected_rows(),
+            insert_id: self.connection.last_insert_id().unwrap_or(0),
+        }
+    }
+
+    /// Says goodbye, so that the server logs no aborted connection.
+    pub(super) async fn close(self) {
+        let _ = timeout(Duration::from_secs(1), self.connection.disconnect()).await;
+    }
+
+    fn check_size(&self, size: usize) -> Result<()> {
+        // The server closes the connection over a packet above its limit, and the caller would not learn why.
+        if size + 64 <= self.max_packet {
+            return Ok(());
+        }
+        let message = format!(
+            "the statement of {size} bytes is larger than the server's max_allowed_packet of {}",
+            self.max_packet
+        );
+        Err(fault::error(1153, message, Outcome::NotDone))
+    }
+
+    fn note<T>(&mut self, result: Result<T>) -> Result<T> {
+        self.last_used = Instant::now();
+        match &result {
+            Ok(_) => {
+                if let Some(packet) = self.connection.last_ok_packet() {
+                    let flags = packet.status_flags();
+                    self.status.in_transaction = flags.contains(StatusFlags::SERVER_STATUS_IN_TRANS)
+                        || !flags.contains(StatusFlags::SERVER_STATUS_AUTOCOMMIT);
+                    self.status.no_backslash_escapes = flags.contains(StatusFlags::SERVER_STATUS_NO_BACKSLASH_ESCAPES);
+                }
+            }
+            Err(error) if fault::ended_transaction(error) => self.status.in_transaction = false,
+            Err(_) => {}
+        }
+        result
+    }
+}
+
+fn bound(params: Vec<Param>) -> Params {
+    if params.is_empty() {
+        Params::Empty
+    } else {
+        Params::Positional(params.into_iter().map(|param| param.0).collect())
+    }
+}
+
+fn size_of_params(params: &[Param]) -> usize {
+    params
+        .iter()
+        .map(|param| {
+            if let mysql_async::Value::Bytes(text) = &param.0 {
+                text.len()
+            } else {
+                16
+            }
+        })
+        .sum()
+}
+
+/// Runs a statement under the limit. One that is cut off leaves its answer in the connection: it must be thrown away.
+async fn limited<T>(limit: Duration, statement: impl Future<Output = mysql_async::Result<T>>) -> Result<T> {
+    match timeout(limit, statement).await {
+        Ok(result) => result.map_err(fault::of_statement),
+        Err(_) => Err(fault::statement_timeout(limit.as_secs())),
+    }
+}

@@ -1,0 +1,14 @@
+//! What functions stand on: the host, the context, the database, the settings, cryptography.
+//!
+//! It knows the contract below it and nothing of the functions above.
+
+pub mod configuration;
+pub mod context;
+pub mod crypto;
+pub mod db;
+pub mod engine;
+pub mod host;
+pub mod records;
+pub mod settings;
+
+pub use context::Context;
