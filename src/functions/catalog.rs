@@ -112,7 +112,7 @@ pub const fn plain(name: &'static str) -> &'static str {
 
 /// Declares the public functions of a section.
 ///
-/// ```ignore
+/// ```text
 /// functions! {
 ///     /// What it does, in one line.
 ///     ///
