@@ -12,8 +12,9 @@ use ext_php_rs::flags::DataType;
 use ext_php_rs::types::Zval;
 use ext_php_rs::zend::{BailoutGuard, ExecuteData, ce, run_handler};
 use sb::contract::Arguments;
+use sb::contract::args::{Given, Unreadable};
 use sb::contract::error::{Exception, Exit};
-use sb::contract::value::{Unreadable, Value};
+use sb::contract::value::Value;
 use sb::functions::{self, Function};
 use sb::platform::context::Request;
 use sb::platform::engine::Engine;
@@ -104,14 +105,14 @@ fn arguments(function: &Function, frame: &ExecuteData) -> Result<Arguments, &'st
     let read = function.params.iter().take(given).enumerate().map(|(position, param)| {
         // SAFETY: the position is below the number of arguments, which live until the call returns.
         let Some(argument) = (unsafe { frame.zend_call_arg(position) }) else {
-            return Ok(None);
+            return Ok(Given::Nothing);
         };
-        let value = if param.in_place {
+        let given = if param.in_place {
             zval::read_in_place(argument)
         } else {
-            zval::read(argument)
+            zval::read(argument).map(Given::Value)
         };
-        value.map(Some).map_err(|Unreadable| param.name)
+        given.map_err(|Unreadable| param.name)
     });
     read.collect::<Result<Vec<_>, _>>().map(Arguments::new)
 }

@@ -81,9 +81,14 @@ pub fn add_header(header: &str) {
 /// A text as PHP has it: shared for none or one byte.
 pub fn set_text(zval: &mut Zval, text: &[u8]) {
     let shared = match text {
-        // SAFETY: the engine's own tables of shared texts, filled at its start.
+        // SAFETY: the engine's own shared text, made at its start.
         [] => unsafe { zend_empty_string },
-        [byte] => unsafe { zend_one_char_string[usize::from(*byte)] },
+        // SAFETY: likewise, one for each byte.
+        [byte] => unsafe {
+            *(&raw const zend_one_char_string)
+                .cast::<*mut ZendStr>()
+                .add(usize::from(*byte))
+        },
         _ => {
             zval.set_zend_string(ZendStr::new(text, false));
             return;

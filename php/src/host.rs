@@ -4,7 +4,8 @@ use std::cell::RefCell;
 use std::collections::VecDeque;
 
 use ext_php_rs::types::Zval;
-use sb::contract::value::{Key, Unreadable, Value};
+use sb::contract::args::Unreadable;
+use sb::contract::value::Value;
 use sb::platform::host::{Cookie, Host};
 
 use crate::{engine, ini, zval};
@@ -88,6 +89,3 @@ pub fn flush() {
 pub fn forget() {
     PENDING.with_borrow_mut(VecDeque::clear);
 }
-
-#[allow(unused_imports)]
-use Key as _;

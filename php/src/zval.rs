@@ -2,12 +2,12 @@
 
 use std::cell::RefCell;
 use std::collections::HashMap;
-use std::sync::Arc;
 
 use ext_php_rs::boxed::ZBox;
 use ext_php_rs::convert::IntoZval;
 use ext_php_rs::types::{ArrayKey, ZendClassObject, ZendHashTable, ZendObject, ZendStr, Zval};
-use sb::contract::value::{Columns, FailureClass, Key, Map, Records, Table, TableSource, Unreadable, Value};
+use sb::contract::args::{Given, Table, Unreadable};
+use sb::contract::value::{Columns, FailureClass, Key, Map, Records, Value};
 
 use crate::classes::{SBError, SBValidationError};
 use crate::engine::set_text;
@@ -21,10 +21,10 @@ pub fn read(zval: &Zval) -> Result<Value, Unreadable> {
 }
 
 /// Reads an argument whose array stays where it is and is asked key by key.
-pub fn read_in_place(zval: &Zval) -> Result<Value, Unreadable> {
+pub fn read_in_place(zval: &Zval) -> Result<Given, Unreadable> {
     match zval.dereference().array() {
-        Some(array) => Ok(Value::Table(Table(Arc::new(ArrayInPlace(array))))),
-        None => read(zval),
+        Some(array) => Ok(Given::Table(Box::new(ArrayInPlace(array)))),
+        None => read(zval).map(Given::Value),
     }
 }
 
@@ -84,7 +84,7 @@ fn read_object(object: &ZendObject) -> Result<Value, Unreadable> {
 /// An argument's array, for the time of the call.
 struct ArrayInPlace(*const ZendHashTable);
 
-impl TableSource for ArrayInPlace {
+impl Table for ArrayInPlace {
     fn get(&self, key: &Key) -> Result<Option<Value>, Unreadable> {
         // SAFETY: arguments live until the call returns, and the core keeps no argument longer.
         let array = unsafe { &*self.0 };
@@ -99,7 +99,7 @@ impl TableSource for ArrayInPlace {
 /// Writes a result.
 pub fn write(value: &Value, zval: &mut Zval) {
     match value {
-        Value::Null | Value::Table(_) => zval.set_null(),
+        Value::Null => zval.set_null(),
         Value::Bool(truth) => zval.set_bool(*truth),
         Value::Int(number) => zval.set_long(*number),
         Value::Float(number) => zval.set_double(*number),
@@ -123,7 +123,7 @@ pub fn write(value: &Value, zval: &mut Zval) {
             }
             zval.set_hashtable(array);
         }
-        Value::Record(record) => zval.set_hashtable(rows(record).next().unwrap_or_else(ZendHashTable::new)),
+        Value::Record(record) => zval.set_hashtable(rows(record).next().unwrap_or_default()),
         Value::Records(records) => {
             let mut array = sized(records.len());
             for row in rows(records) {

@@ -4,14 +4,12 @@
 //! `"false"`, `""` and null for "not given". An argument type says here, once, what it takes; behind this
 //! file everything is typed.
 
-use std::borrow::Cow;
-
 use chrono::{NaiveDate, NaiveDateTime, NaiveTime};
 
 use super::error::{Error, Result};
 use super::json;
 use super::status::ConversationStatus;
-use super::value::{Key, Map, Unreadable, Value};
+use super::value::{Key, Map, Value};
 
 /// A type that an argument of a public function can have.
 pub trait Argument: Sized {
@@ -24,6 +22,11 @@ pub trait Argument: Sized {
 
     /// Reads a value; `None` when it is of a kind that cannot be meant.
     fn from_value(value: Value) -> Option<Self>;
+
+    /// Takes a map that stays with the caller.
+    fn from_table(_: Box<dyn Table>) -> Option<Self> {
+        None
+    }
 
     /// Whether the value stands for "not given", so that the default holds.
     fn is_absent(value: &Value) -> bool {
@@ -40,25 +43,50 @@ pub(super) fn is_absent(value: &Value) -> bool {
     }
 }
 
+/// One argument as a door passes it.
+pub enum Given {
+    /// Not at all: the default holds.
+    Nothing,
+    /// By value.
+    Value(Value),
+    /// A map that is asked key by key, so that looking one key up does not copy the rest.
+    Table(Box<dyn Table>),
+}
+
+/// A map that stays with the caller.
+pub trait Table {
+    /// The value of one key.
+    fn get(&self, key: &Key) -> Result<Option<Value>, Unreadable>;
+}
+
+/// What a caller passed has no counterpart here: an object of its own, a resource, endless nesting.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Unreadable;
+
 /// The arguments of one call, in the order of the contract.
-pub struct Arguments(std::vec::IntoIter<Option<Value>>);
+pub struct Arguments(std::vec::IntoIter<Given>);
 
 impl Arguments {
-    /// Arguments by position; `None` where one is not given.
-    pub fn new(values: Vec<Option<Value>>) -> Self {
-        Self(values.into_iter())
+    /// Arguments by position.
+    pub fn new(given: Vec<Given>) -> Self {
+        Self(given.into_iter())
+    }
+
+    /// Arguments by position, all by value.
+    pub fn of_values(values: impl IntoIterator<Item = Value>) -> Self {
+        Self::new(values.into_iter().map(Given::Value).collect())
     }
 
     /// The next argument, or its default.
     pub fn take<T: Argument>(&mut self, name: &'static str, default: Option<fn() -> Value>) -> Result<T> {
-        let given = self.0.next().flatten();
-        let value = match (given, default) {
-            (Some(value), Some(default)) if T::is_absent(&value) => default(),
-            (Some(value), _) => value,
-            (None, Some(default)) => default(),
-            (None, None) => return Err(Error::Missing { name }),
+        let read = match (self.0.next().unwrap_or(Given::Nothing), default) {
+            (Given::Nothing, None) => return Err(Error::Missing { name }),
+            (Given::Nothing, Some(default)) => T::from_value(default()),
+            (Given::Value(value), Some(default)) if T::is_absent(&value) => T::from_value(default()),
+            (Given::Value(value), _) => T::from_value(value),
+            (Given::Table(table), _) => T::from_table(table),
         };
-        T::from_value(value).ok_or(Error::Argument {
+        read.ok_or(Error::Argument {
             name,
             expected: T::EXPECTED,
         })
@@ -79,14 +107,15 @@ impl Argument for Value {
 }
 
 /// Anything that has keys, read in place: what is no map or list has none.
-pub struct Keyed(pub Value);
+pub struct Keyed(Given);
 
 impl Keyed {
     /// The value under a key.
     pub fn get(&self, key: &Key) -> Result<Option<Value>, Unreadable> {
         match &self.0 {
-            Value::Table(table) => table.0.get(key),
-            value => Ok(value.get(key).map(Cow::into_owned)),
+            Given::Table(table) => table.get(key),
+            Given::Value(value) => Ok(value.get(key).cloned()),
+            Given::Nothing => Ok(None),
         }
     }
 }
@@ -97,7 +126,11 @@ impl Argument for Keyed {
     const IN_PLACE: bool = true;
 
     fn from_value(value: Value) -> Option<Self> {
-        Some(Self(value))
+        Some(Self(Given::Value(value)))
+    }
+
+    fn from_table(table: Box<dyn Table>) -> Option<Self> {
+        Some(Self(Given::Table(table)))
     }
 
     fn is_absent(_: &Value) -> bool {
@@ -429,7 +462,7 @@ mod tests {
     }
 
     fn taken<T: Argument>(value: Value, default: Option<fn() -> Value>) -> Result<T> {
-        Arguments::new(vec![Some(value)]).take("argument", default)
+        Arguments::of_values([value]).take("argument", default)
     }
 
     #[test]

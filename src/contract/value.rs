@@ -32,8 +32,6 @@ pub enum Value {
     Records(Records),
     /// An error object (`SBError`, `SBValidationError`).
     Error(Box<Failure>),
-    /// A caller's map that is read in place, key by key.
-    Table(Table),
 }
 
 /// An ordered map.
@@ -91,32 +89,6 @@ pub enum FailureClass {
     Validation,
 }
 
-/// A map that stays with the caller: looking one key up does not copy the rest.
-#[derive(Clone)]
-pub struct Table(pub Arc<dyn TableSource>);
-
-/// Where a [`Table`] reads from.
-pub trait TableSource {
-    /// The value of one key.
-    fn get(&self, key: &Key) -> Result<Option<Value>, Unreadable>;
-}
-
-/// What a caller passed has no counterpart here: an object of its own, a resource, endless nesting.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Unreadable;
-
-impl std::fmt::Debug for Table {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Table")
-    }
-}
-
-impl PartialEq for Table {
-    fn eq(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.0, &other.0)
-    }
-}
-
 impl Value {
     /// A map of the given entries.
     pub fn map<K: Into<Key>>(entries: impl IntoIterator<Item = (K, Value)>) -> Self {
@@ -134,7 +106,7 @@ impl Value {
             Self::List(items) => !items.is_empty(),
             Self::Map(map) => !map.is_empty(),
             Self::Records(records) => !records.is_empty(),
-            Self::Record(_) | Self::Error(_) | Self::Table(_) => true,
+            Self::Record(_) | Self::Error(_) => true,
         }
     }
 
@@ -152,14 +124,11 @@ impl Value {
     }
 
     /// The value under `key` of a list, map or record.
-    pub fn get(&self, key: &Key) -> Option<Cow<'_, Value>> {
+    pub fn get(&self, key: &Key) -> Option<&Self> {
         match (self, key) {
-            (Self::Map(map), key) => map.get(key).map(Cow::Borrowed),
-            (Self::List(items), Key::Int(index)) => items.get(usize::try_from(*index).ok()?).map(Cow::Borrowed),
-            (Self::Record(record), key) => record
-                .row(0)
-                .find(|(name, _)| name == key)
-                .map(|(_, cell)| Cow::Borrowed(cell)),
+            (Self::Map(map), key) => map.get(key),
+            (Self::List(items), Key::Int(index)) => items.get(usize::try_from(*index).ok()?),
+            (Self::Record(record), key) => record.row(0).find(|(name, _)| name == key).map(|(_, cell)| cell),
             _ => None,
         }
     }

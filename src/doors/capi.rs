@@ -162,7 +162,7 @@ fn read_arguments(function: &functions::Function, text: Option<&[u8]>) -> Result
     };
     match text.map(json::decode) {
         None => function.named(Map::new()),
-        Some(Some(Value::List(values))) => Ok(Arguments::new(values.into_iter().map(Some).collect())),
+        Some(Some(Value::List(values))) => Ok(Arguments::of_values(values)),
         Some(Some(Value::Map(values))) => function.named(values),
         Some(_) => Err(refused("the arguments are no list and no map in JSON")),
     }

@@ -4,6 +4,7 @@
 use std::future::Future;
 use std::pin::Pin;
 
+use crate::contract::args::Given;
 use crate::contract::error::{DatabaseErrorForm, Error, Exit, Result};
 use crate::contract::{Arguments, Key, Map, Value};
 use crate::platform::Context;
@@ -90,8 +91,8 @@ impl Function {
         let values = self
             .params
             .iter()
-            .map(|param| given.shift_remove(&Key::from(param.name)))
-            .collect();
+            .map(|param| given.shift_remove(&Key::from(param.name)));
+        let values = values.map(|value| value.map_or(Given::Nothing, Given::Value)).collect();
         match given.keys().next() {
             None => Ok(Arguments::new(values)),
             Some(key) => Err(Error::Refused {

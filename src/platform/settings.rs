@@ -19,15 +19,15 @@ impl Settings {
     pub fn value(&self, id: &str) -> Option<Value> {
         let key = Key::from(id.to_owned());
         if let Some(setting) = self.map.get(&key) {
-            return Some(bare(&setting));
+            return Some(bare(setting));
         }
         // A child's id begins with its parent's.
         let parents = id.rmatch_indices('-').filter_map(|(at, _)| id.get(..at));
         parents
             .filter_map(|parent| self.map.get(&Key::from(parent.to_owned())))
             .find_map(|parent| {
-                let children = first(&parent)?;
-                children.get(&key).map(|child| bare(&child))
+                let children = first(parent)?;
+                children.get(&key).map(bare)
             })
     }
 
@@ -45,8 +45,8 @@ impl Settings {
 }
 
 /// The first item of a `[value, type]` pair.
-fn first(pair: &Value) -> Option<Value> {
-    pair.get(&Key::Int(0)).map(std::borrow::Cow::into_owned)
+fn first(pair: &Value) -> Option<&Value> {
+    pair.get(&Key::Int(0))
 }
 
 /// A setting without its control type; a multi-input as a map of its children, each without theirs.
@@ -104,10 +104,10 @@ mod tests {
         assert_eq!(settings.value("queue-bare"), Some(Value::Int(7)));
         assert_eq!(settings.value("bare"), Some("x".into()));
         assert_eq!(
-            settings.value("queue").unwrap().get(&"queue-active".into()).as_deref(),
+            settings.value("queue").unwrap().get(&"queue-active".into()),
             Some(&Value::Bool(true))
         );
-        assert_eq!(settings.value("departments").unwrap().get(&Key::Int(0)).is_some(), true);
+        assert!(settings.value("departments").unwrap().get(&Key::Int(0)).is_some());
         assert_eq!(settings.value("missing"), None);
         assert!(!settings.is_on("missing"));
     }

@@ -26,7 +26,7 @@ fn pair(attachment: &Value) -> Result<Value> {
     let item = |index| {
         attachment
             .get(&Key::Int(index))
-            .and_then(|item| String::from_value(item.into_owned()))
+            .and_then(|item| String::from_value(item.clone()))
     };
     match (item(0), item(1)) {
         (Some(name), Some(link)) if is_link(&link) => Ok(Value::List(vec![name.into(), link.into()])),

@@ -8,7 +8,7 @@ mod sending;
 
 use crate::contract::args::{Department, Items, Since, StatusCode};
 use crate::contract::ids::{ConversationId, MessageId, UserId};
-use crate::contract::{Map, Value};
+use crate::contract::{Error, Map, Result};
 use crate::functions;
 
 functions! {
@@ -90,13 +90,11 @@ functions! {
         => sending::send_message, database_errors_as_text;
 }
 
-/// What stands before a text column's limit is reached is kept whole, or the call is refused.
-fn check_length(name: &str, text: &str, limit: usize) -> crate::contract::Result<()> {
+/// Refuses a text that its column could not hold whole.
+fn check_length(name: &str, text: &str, limit: usize) -> Result<()> {
     if text.chars().nth(limit).is_some() {
-        return Err(crate::contract::Error::too_long(name, &format!("{limit} characters")));
+        Err(Error::too_long(name, &format!("{limit} characters")))
+    } else {
+        Ok(())
     }
-    Ok(())
 }
-
-#[allow(unused_imports)]
-use Value as _;

@@ -23,8 +23,10 @@ const NEW_CONVERSATION: &str = "
 /// A foreign key refused the row: the user or the agent does not exist.
 const NO_SUCH_USER: u16 = 1452;
 
+/// First name, last name, image and type.
+type Owner = (String, String, Option<String>, String);
+
 /// Opens a conversation and gives it as `sb_get_conversation` would.
-#[allow(clippy::too_many_arguments)]
 pub(super) async fn new_conversation(
     cx: &Context<'_>,
     user_id: UserId,
@@ -43,7 +45,6 @@ pub(super) async fn new_conversation(
     check_length("title", &title, 191)?;
     check_length("source", source.as_deref().unwrap_or_default(), 2)?;
     check_length("extra", extra.as_deref().unwrap_or_default(), 191)?;
-    type Owner = (String, String, Option<String>, String);
     let owner: Option<Owner> = cx.database()?.row(OWNER, params![user_id]).await?;
     let (first_name, last_name, profile_image, user_type) = owner.ok_or(Code::UserNotFound)?;
     let now = cx.now();

@@ -5,7 +5,7 @@ use crate::contract::args::Since;
 use crate::contract::error::Result;
 use crate::contract::ids::{ConversationId, MessageId, UserId};
 use crate::contract::value::Columns;
-use crate::contract::{Key, Records, Value};
+use crate::contract::{Records, Value};
 use crate::params;
 use crate::platform::Context;
 use crate::platform::records::{self, MESSAGE};
@@ -175,11 +175,11 @@ async fn mark_read(cx: &Context<'_>, conversation_id: ConversationId, owner: Use
     {
         return Ok(());
     }
-    let unread = messages.cells().chunks_exact(MESSAGE.len()).filter(|cells| {
+    let mut unread = messages.cells().chunks_exact(MESSAGE.len()).filter(|cells| {
         let author = cells.get(1).and_then(id_in);
         cells.get(5).and_then(Value::as_bytes) == Some(SENT) && (author == Some(owner)) != by_owner
     });
-    let Some(last) = unread.last().and_then(|cells| cells.first()).and_then(id_in) else {
+    let Some(last) = unread.next_back().and_then(|cells| cells.first()).and_then(id_in) else {
         return Ok(());
     };
     // Read as a message's id here; both kinds of id are plain numbers.
@@ -195,6 +195,3 @@ fn id_in(cell: &Value) -> Option<UserId> {
         .and_then(|text| text.parse::<u32>().ok())
         .map(UserId::from)
 }
-
-#[allow(unused_imports)]
-use Key as _;

@@ -69,8 +69,10 @@ enum Rule {
     Keep,
 }
 
+/// The sender's type, the conversation's user and its newest message.
+type Known = (Option<String>, Option<u32>, Option<u32>);
+
 /// Adds a message.
-#[allow(clippy::too_many_arguments)]
 pub(super) async fn send_message(
     cx: &Context<'_>,
     sender_id: UserId,
@@ -99,7 +101,6 @@ pub(super) async fn send_message(
             return Err(Error::too_long(name, "65535 bytes"));
         }
     }
-    type Known = (Option<String>, Option<u32>, Option<u32>);
     let params = params![sender_id, conversation_id, conversation_id];
     let known: Option<Known> = cx.database()?.row(SENDER_AND_CONVERSATION, params).await?;
     let (sender_type, owner, newest) = known.unwrap_or_default();

@@ -127,7 +127,7 @@ impl Database {
             let result = self.with_session(async |session| session.rows(sql, params).await).await;
             match result {
                 Err(error) if again && fault::is_healed_by_reconnecting(&error) && started.elapsed() < RETRY_LIMIT => {
-                    again = false
+                    again = false;
                 }
                 result => return result.map_err(fault::name_the_upgrade),
             }
