@@ -7,8 +7,9 @@
 use chrono::{NaiveDate, NaiveDateTime, NaiveTime};
 
 use super::error::{Error, Result};
+use super::ids::UserId;
 use super::json;
-use super::status::ConversationStatus;
+use super::status::{ConversationStatus, UserColumn};
 use super::value::{Key, Map, Value};
 
 /// A type that an argument of a public function can have.
@@ -289,6 +290,160 @@ impl Argument for i64 {
     }
 }
 
+/// Several ids: a list, its JSON text, or ids between commas. What is no id is left out.
+pub struct Several<T>(pub Vec<T>);
+
+impl<T: Argument + PartialEq + From<u32>> Argument for Several<T> {
+    const TYPE: &'static str = "list<int|string>|string";
+    const EXPECTED: &'static str = "a list of ids, or ids between commas";
+
+    fn from_value(value: Value) -> Option<Self> {
+        let items = match value {
+            Value::Bytes(text) if !text.trim_ascii_start().starts_with(b"[") => text
+                .split(|byte| *byte == b',')
+                .map(|id| Value::Bytes(id.to_vec()))
+                .collect(),
+            Value::Int(number) => vec![Value::Int(number)],
+            value => Items::from_value(value)?.0,
+        };
+        let ids = items.into_iter().map(T::from_value).collect::<Option<Vec<T>>>()?;
+        Some(Self(ids.into_iter().filter(|id| *id != T::from(0)).collect()))
+    }
+}
+
+/// Several texts: a list, its JSON text, or texts between commas.
+pub struct Texts(pub Vec<String>);
+
+impl Argument for Texts {
+    const TYPE: &'static str = "list<string>|string";
+    const EXPECTED: &'static str = "a list of texts, or texts between commas";
+
+    fn from_value(value: Value) -> Option<Self> {
+        let items = match value {
+            value if is_absent(&value) => Vec::new(),
+            Value::Bytes(text) if !text.trim_ascii_start().starts_with(b"[") => text
+                .split(|byte| *byte == b',')
+                .map(|part| Value::Bytes(part.trim_ascii().to_vec()))
+                .collect(),
+            value => Items::from_value(value)?.0,
+        };
+        items
+            .into_iter()
+            .map(String::from_value)
+            .collect::<Option<Vec<_>>>()
+            .map(Self)
+    }
+}
+
+/// Whose details are asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum People {
+    /// Everyone's.
+    All,
+    /// Agents' and admins'.
+    Agents,
+    /// Those of these users.
+    Users(Vec<UserId>),
+}
+
+impl Argument for People {
+    const TYPE: &'static str = "list<int|string>|string|false";
+    const EXPECTED: &'static str = "a list of ids, all or agents";
+
+    fn from_value(value: Value) -> Option<Self> {
+        match &value {
+            value if is_absent(value) || value.as_bytes() == Some(b"all") => Some(Self::All),
+            Value::Bytes(text) if text == b"agents" => Some(Self::Agents),
+            _ => Several::from_value(value).map(|Several(ids)| Self::Users(ids)),
+        }
+    }
+}
+
+/// Which extra details a list of users carries.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Extra {
+    /// None.
+    None,
+    /// All of them.
+    All,
+    /// Those of these slugs.
+    Slugs(Vec<String>),
+}
+
+impl Argument for Extra {
+    const TYPE: &'static str = "bool|list<string>|string";
+    const EXPECTED: &'static str = "true or a list of slugs";
+
+    fn from_value(value: Value) -> Option<Self> {
+        match value {
+            Value::Bool(true) | Value::Int(1) => Some(Self::All),
+            Value::Bytes(text) if text.eq_ignore_ascii_case(b"true") || text == b"1" => Some(Self::All),
+            value => Texts::from_value(value).map(|Texts(slugs)| {
+                if slugs.is_empty() {
+                    Self::None
+                } else {
+                    Self::Slugs(slugs)
+                }
+            }),
+        }
+    }
+}
+
+/// The order of a list of users. An unknown column or order is the default one: newest first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sorting {
+    /// The column to sort by.
+    pub column: UserColumn,
+    /// Whether the smallest comes first.
+    pub ascending: bool,
+}
+
+impl Argument for Sorting {
+    const TYPE: &'static str = "array{string, string}|string";
+    const EXPECTED: &'static str = "a pair of a column and ASC or DESC";
+
+    fn from_value(value: Value) -> Option<Self> {
+        let mut pair = match value {
+            Value::Bytes(text) if !text.trim_ascii_start().starts_with(b"[") => vec![Value::Bytes(text)],
+            value => Items::from_value(value)?.0,
+        }
+        .into_iter();
+        let mut text = || pair.next().map_or(Some(String::new()), String::from_value);
+        let (column, order) = (text()?, text()?);
+        Some(Self {
+            column: column.parse().unwrap_or(UserColumn::CreationTime),
+            ascending: order.eq_ignore_ascii_case("asc"),
+        })
+    }
+}
+
+/// A page of a list, from 1; less is 1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Page(pub u32);
+
+impl Page {
+    /// How many records a page holds.
+    pub const SIZE: u32 = 100;
+
+    /// How many records stand before it.
+    pub const fn offset(self) -> u32 {
+        (self.0 - 1) * Self::SIZE
+    }
+}
+
+impl Argument for Page {
+    const TYPE: &'static str = "int|string";
+    const EXPECTED: &'static str = "a page number from 1";
+
+    fn from_value(value: Value) -> Option<Self> {
+        // Beyond what any list has, so that the offset is a number of the database.
+        const LAST: i64 = 10_000_000;
+        i64::from_value(value)
+            .and_then(|page| u32::try_from(page.clamp(1, LAST)).ok())
+            .map(Self)
+    }
+}
+
 /// The status that a caller asks for. 0 is one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StatusCode {
@@ -427,7 +582,7 @@ impl Argument for Details {
 }
 
 /// `time_zone` → `Time Zone`.
-fn title_case(slug: &str) -> String {
+pub fn title_case(slug: &str) -> String {
     let words = slug.split(['_', '-', ' ']).filter(|word| !word.is_empty()).map(|word| {
         let mut letters = word.chars();
         letters
@@ -440,14 +595,30 @@ fn title_case(slug: &str) -> String {
 
 /// A typed field of a settings map; `None` when the key is missing or holds "not given".
 pub fn field<T: Argument>(map: &mut Map, name: &'static str) -> Result<Option<T>> {
-    match map.shift_remove(&Key::from(name)) {
-        None => Ok(None),
-        Some(value) if T::is_absent(&value) => Ok(None),
-        Some(value) => T::from_value(value).map(Some).ok_or(Error::Argument {
-            name,
-            expected: T::EXPECTED,
-        }),
-    }
+    typed(
+        map.shift_remove(&Key::from(name)).filter(|value| !T::is_absent(value)),
+        name,
+    )
+}
+
+/// As [`field`], where an empty text is a value: the wish to have it empty.
+pub fn given<T: Argument>(map: &mut Map, name: &'static str) -> Result<Option<T>> {
+    let value = map.shift_remove(&Key::from(name));
+    typed(
+        value.filter(|value| !matches!(value, Value::Null | Value::Bool(false))),
+        name,
+    )
+}
+
+fn typed<T: Argument>(value: Option<Value>, name: &'static str) -> Result<Option<T>> {
+    value
+        .map(|value| {
+            T::from_value(value).ok_or(Error::Argument {
+                name,
+                expected: T::EXPECTED,
+            })
+        })
+        .transpose()
 }
 
 #[cfg(test)]
@@ -589,6 +760,69 @@ mod tests {
         for text in ["yesterday", "2026-13-01", "2026-11-20 25:00:00", "1; DROP"] {
             assert!(taken::<Since>(text.into(), None).is_err(), "{text}");
         }
+    }
+
+    #[test]
+    fn ids_come_as_a_list_or_between_commas() {
+        let ids = |value: Value| {
+            taken::<Several<UserId>>(value, None)
+                .map(|Several(ids)| ids.iter().map(|id| id.number()).collect::<Vec<_>>())
+        };
+        for value in ["3,1", "3, 1,", "[3,\"1\"]", "3,1,abc,0"] {
+            assert_eq!(ids(value.into()).unwrap(), [3, 1], "{value}");
+        }
+        assert_eq!(ids(Value::Int(7)).unwrap(), [7]);
+        assert_eq!(ids(Value::List(vec![])).unwrap(), [0; 0]);
+        assert_eq!(ids("1,2);DROP".into()).unwrap(), [1]);
+        assert!(ids(Value::List(vec![Value::List(vec![])])).is_err());
+    }
+
+    #[test]
+    fn sorting_knows_its_columns_only() {
+        let sorting = |value: Value| taken::<Sorting>(value, None).unwrap();
+        let pair = |column: &str, order: &str| Value::List(vec![column.into(), order.into()]);
+        assert_eq!(
+            sorting(pair("email", "asc")),
+            Sorting {
+                column: UserColumn::Email,
+                ascending: true
+            }
+        );
+        assert_eq!(
+            sorting("last_activity".into()),
+            Sorting {
+                column: UserColumn::LastActivity,
+                ascending: false
+            }
+        );
+        for value in [
+            pair("id; DROP TABLE sb_users", "ASC'"),
+            pair("", ""),
+            Value::List(vec![]),
+        ] {
+            assert_eq!(
+                sorting(value),
+                Sorting {
+                    column: UserColumn::CreationTime,
+                    ascending: false
+                }
+            );
+        }
+    }
+
+    #[test]
+    fn a_page_is_at_least_the_first() {
+        let page = |value: Value| taken::<Page>(value, None).unwrap().offset();
+        assert_eq!(
+            [
+                page(Value::Int(1)),
+                page(Value::Int(0)),
+                page(Value::Int(-5)),
+                page("3".into())
+            ],
+            [0, 0, 0, 200]
+        );
+        assert_eq!(page(Value::Int(i64::MAX)), 999_999_900);
     }
 
     #[test]

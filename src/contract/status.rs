@@ -99,6 +99,56 @@ impl std::str::FromStr for UserType {
     }
 }
 
+/// A column by which a list of users can be sorted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum UserColumn {
+    FirstName,
+    LastName,
+    Email,
+    ProfileImage,
+    UserType,
+    CreationTime,
+    LastActivity,
+    Department,
+}
+
+impl UserColumn {
+    /// The column's name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::FirstName => "first_name",
+            Self::LastName => "last_name",
+            Self::Email => "email",
+            Self::ProfileImage => "profile_image",
+            Self::UserType => "user_type",
+            Self::CreationTime => "creation_time",
+            Self::LastActivity => "last_activity",
+            Self::Department => "department",
+        }
+    }
+}
+
+impl std::str::FromStr for UserColumn {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        [
+            Self::FirstName,
+            Self::LastName,
+            Self::Email,
+            Self::ProfileImage,
+            Self::UserType,
+            Self::CreationTime,
+            Self::LastActivity,
+            Self::Department,
+        ]
+        .into_iter()
+        .find(|column| column.name() == text)
+        .ok_or(())
+    }
+}
+
 impl From<UserType> for Value {
     fn from(user_type: UserType) -> Self {
         Self::from(user_type.text())

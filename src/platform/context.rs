@@ -1,7 +1,7 @@
 //! What a function may use: the only place that knows the clock, the active user, the authority, the configuration,
 //! the settings and the keys.
 
-use std::cell::OnceCell;
+use std::cell::{Cell, OnceCell};
 use std::rc::Rc;
 
 use chrono::{NaiveDateTime, SubsecRound, Utc};
@@ -14,7 +14,7 @@ use super::host::{Cookie, Host};
 use super::settings::{self, Settings};
 use crate::contract::args::{Argument, field};
 use crate::contract::error::{Error, Result};
-use crate::contract::ids::UserId;
+use crate::contract::ids::{ConversationId, UserId};
 use crate::contract::json;
 use crate::contract::status::UserType;
 use crate::contract::value::{Map, Value, at};
@@ -45,6 +45,8 @@ pub struct Request {
     configuration: OnceCell<Configuration>,
     settings: OnceCell<Rc<Settings>>,
     made_secret: OnceCell<SecretString>,
+    /// The login cookie of this request does not count any more.
+    logged_out: Cell<bool>,
 }
 
 /// What a function may use.
@@ -82,6 +84,11 @@ const SETTINGS_ROW: &str = "
 const MAKE_SETTINGS_ROW: &str = "
     INSERT IGNORE INTO sb_settings (name, value)
     VALUES (?, ?)";
+
+const CONVERSATION_OWNER: &str = "
+    SELECT user_id
+    FROM sb_conversations
+    WHERE id = ?";
 
 const LOGIN_RECORD: &str = "
     SELECT token, user_type
@@ -182,7 +189,11 @@ impl<'a> Context<'a> {
         if let Some(user) = self.host.global(LOGIN).and_then(ActiveUser::read) {
             return Ok(Some(user));
         }
-        let Some(cookie) = self.host.cookie(LOGIN_COOKIE).filter(|cookie| !cookie.is_empty()) else {
+        let cookie = self
+            .host
+            .cookie(LOGIN_COOKIE)
+            .filter(|_| !self.request.logged_out.get());
+        let Some(cookie) = cookie.filter(|cookie| !cookie.is_empty()) else {
             return Ok(None);
         };
         let record = self
@@ -222,7 +233,7 @@ impl<'a> Context<'a> {
     }
 
     /// The active user, when it is one who may only touch its own: a visitor, lead or user without further authority.
-    pub async fn restricted_user(&self) -> Result<Option<UserId>> {
+    async fn restricted_user(&self) -> Result<Option<UserId>> {
         if self.host.global(FORCE_ADMIN) == Some(Value::Bool(true)) {
             return Ok(None);
         }
@@ -231,6 +242,27 @@ impl<'a> Context<'a> {
         Ok(user
             .filter(|user| user.user_type.is_none_or(UserType::is_customer))
             .map(|user| user.id))
+    }
+
+    /// Refuses what belongs to `owner` to an active user who may only touch its own.
+    pub async fn check_owner(&self, owner: UserId) -> Result<()> {
+        match self.restricted_user().await? {
+            Some(user) if user != owner => Err(Error::security("the active user may use only its own conversations")),
+            _ => Ok(()),
+        }
+    }
+
+    /// Refuses a conversation of someone else to an active user who may only touch its own. Costs a query only then;
+    /// an unknown conversation is nobody's secret.
+    pub async fn check_conversation(&self, conversation: ConversationId) -> Result<()> {
+        if self.restricted_user().await?.is_none() {
+            return Ok(());
+        }
+        let owner: Option<(u32,)> = self.database()?.row(CONVERSATION_OWNER, params![conversation]).await?;
+        match owner {
+            Some((owner,)) => self.check_owner(owner.into()).await,
+            None => Ok(()),
+        }
     }
 
     /// Makes `record` the active user, and gives the encrypted login data for the browser.
@@ -243,6 +275,17 @@ impl<'a> Context<'a> {
             secure: self.is_https(),
         });
         Ok(data)
+    }
+
+    /// Ends the session: nobody is the active user any more.
+    pub fn log_out(&self) {
+        self.request.logged_out.set(true);
+        self.host.set_global(LOGIN, Value::Bool(false));
+        self.host.set_cookie(Cookie {
+            name: LOGIN_COOKIE,
+            value: String::new(),
+            secure: self.is_https(),
+        });
     }
 
     /// The encrypted login data of a login record.

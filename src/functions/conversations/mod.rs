@@ -1,6 +1,5 @@
 //! Section "Conversations and messages".
 
-mod access;
 mod attachments;
 mod opening;
 mod reading;

@@ -1,6 +1,5 @@
 //! Conversations and messages as callers read them.
 
-use super::access;
 use crate::contract::args::Since;
 use crate::contract::error::Result;
 use crate::contract::ids::{ConversationId, MessageId, UserId};
@@ -111,7 +110,7 @@ pub(super) async fn get_conversation(
     let Some(owner) = details.row(0).nth(1).and_then(|(_, id)| id_in(id)) else {
         return Ok(None);
     };
-    access::check(cx, owner).await?;
+    cx.check_owner(owner).await?;
     let messages = records::messages(database.records(MESSAGES, params![conversation_id], MESSAGE).await?);
     mark_read(cx, conversation_id, owner, &messages).await?;
     Ok(Some(Value::map([
@@ -153,7 +152,7 @@ pub(super) async fn get_new_messages(
     if let Some((_, owner)) = rows.row(0).last()
         && let Some(owner) = id_in(owner)
     {
-        access::check(cx, owner).await?;
+        cx.check_owner(owner).await?;
     }
     let mut messages = Records::new(Columns::Static(MESSAGE));
     for cells in rows.cells().chunks_exact(MESSAGES_WITH_OWNER.len()) {

@@ -1,6 +1,6 @@
 //! Sending a message: one transaction that nothing doubles and nothing loses.
 
-use super::{access, attachments};
+use super::attachments;
 use crate::contract::args::{Items, StatusCode};
 use crate::contract::error::{Code, Error, Result};
 use crate::contract::ids::{ConversationId, UserId};
@@ -106,7 +106,7 @@ pub(super) async fn send_message(
     let (sender_type, owner, newest) = known.unwrap_or_default();
     let owner = UserId::from(owner.ok_or(Code::ConversationNotFound)?);
     let sender_type = sender_type.ok_or(Code::UserNotFound)?;
-    access::check(cx, owner).await?;
+    cx.check_owner(owner).await?;
     let message = NewMessage {
         sender: sender_id,
         conversation: conversation_id,

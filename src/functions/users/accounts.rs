@@ -1,44 +1,79 @@
-//! Signing people up.
+//! Signing people up, and changing what is known of them.
 
-use crate::contract::args::{Bytes, Department, Detail, Details, field};
+use crate::contract::args::{Argument, Bytes, Department, Detail, Details, given, title_case};
 use crate::contract::error::{Code, Error, Result};
 use crate::contract::ids::UserId;
 use crate::contract::status::UserType;
-use crate::contract::{Map, Value};
+use crate::contract::{Key, Map, Value};
 use crate::params;
 use crate::platform::Context;
 use crate::platform::crypto;
-use crate::platform::db::{OnUnknown, Transaction};
+use crate::platform::db::{Builder, OnUnknown, Transaction};
+
+use super::login::{record_by_id, session};
 
 const ADD_USER: &str = "
     INSERT INTO sb_users (first_name, last_name, password, email, profile_image, user_type, creation_time, token,
         last_activity, department)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
 
+const LOCK_USER: &str = "
+    SELECT user_type
+    FROM sb_users
+    WHERE id = ?
+    FOR UPDATE";
+
+const SET_DETAIL: &str = "
+    INSERT INTO sb_users_data (user_id, slug, name, value)
+    VALUES (?, ?, ?, ?)
+    ON DUPLICATE KEY UPDATE name = ?, value = ?";
+
 const ADD_DETAIL: &str = "
     INSERT IGNORE INTO sb_users_data (user_id, slug, name, value)
     VALUES (?, ?, ?, ?)";
 
+const REMOVE_DETAIL: &str = "
+    DELETE FROM sb_users_data
+    WHERE user_id = ? AND slug = ?";
+
 /// A unique key refused the row.
 const DUPLICATE: u16 = 1062;
 
-/// Characters that a name column holds.
+/// Characters that a name column holds, and a stored hash.
 const NAME_LIMIT: usize = 100;
 /// Characters that an e-mail, image, slug or detail-name column holds.
 const TEXT_LIMIT: usize = 191;
 /// Bytes that a detail's value holds.
 const VALUE_LIMIT: usize = 65_535;
 
-/// An account before it is stored.
-struct NewUser {
-    first_name: String,
-    last_name: String,
-    password: Option<String>,
+/// The slug whose value makes a visitor a lead.
+const PHONE: &str = "phone";
+
+/// The columns of an account that callers may set.
+const COLUMNS: [&str; 7] = [
+    "first_name",
+    "last_name",
+    "email",
+    "password",
+    "profile_image",
+    "user_type",
+    "department",
+];
+
+/// The columns that are not the caller's to set.
+const FIXED_COLUMNS: [&str; 5] = ["id", "token", "creation_time", "last_activity", "typing"];
+
+/// What a caller gives of an account, checked. What is not given is `None`; an e-mail address that is taken away is
+/// empty, a department 0.
+#[derive(Default)]
+struct Account {
+    first_name: Option<String>,
+    last_name: Option<String>,
     email: Option<String>,
-    profile_image: String,
-    user_type: UserType,
+    password: Option<String>,
+    profile_image: Option<String>,
+    user_type: Option<UserType>,
     department: Option<u8>,
-    details: Vec<Detail>,
 }
 
 /// Adds a user and gives its id.
@@ -49,94 +84,250 @@ pub(super) async fn add_user(
     _login_app: Value,
     hash_password: bool,
 ) -> Result<UserId> {
-    let user = NewUser::read(cx, settings, details, hash_password).await?;
-    let token = crypto::token()?;
-    let added = cx
-        .database()?
-        .transaction(OnUnknown::Report, async |transaction| {
-            user.store(cx, transaction, &token).await
-        })
-        .await;
-    match added {
-        Err(error) if error.database_number() == Some(DUPLICATE) => Err(Code::DuplicateEmail.into()),
-        added => added,
-    }
-}
-
-impl NewUser {
-    async fn read(cx: &Context<'_>, mut settings: Map, details: Vec<Detail>, hash_password: bool) -> Result<Self> {
-        let email = field::<String>(&mut settings, "email")?
-            .map(|email| email.trim().to_owned())
-            .filter(|email| !email.is_empty());
-        let user_type = match field::<Option<String>>(&mut settings, "user_type")?.flatten() {
-            None if email.is_some() => UserType::User,
-            None => UserType::Visitor,
-            Some(text) => text
-                .parse()
-                .ok()
-                .filter(|user_type| *user_type != UserType::Bot)
-                .ok_or(Code::InvalidUserType)?,
-        };
-        let password = match field::<Bytes>(&mut settings, "password")?.filter(|Bytes(password)| !password.is_empty()) {
-            None => None,
-            Some(Bytes(password)) if hash_password => Some(crypto::hash_password(&password)?),
-            Some(Bytes(hash)) => Some(short(
-                "password",
-                String::from_utf8_lossy(&hash).into_owned(),
-                NAME_LIMIT,
-            )?),
-        };
-        let mut text = |name: &'static str, limit: usize| -> Result<String> {
-            short(name, field::<String>(&mut settings, name)?.unwrap_or_default(), limit)
-        };
-        let (first_name, last_name) = (text("first_name", NAME_LIMIT)?, text("last_name", NAME_LIMIT)?);
-        let profile_image = text("profile_image", TEXT_LIMIT)?;
-        let (first_name, last_name) = if first_name.is_empty() {
-            visitor_name(cx, last_name).await?
-        } else {
-            (first_name, last_name)
-        };
-        let department =
-            field::<Department>(&mut settings, "department")?.and_then(|Department(department)| department);
-        Ok(Self {
-            first_name,
-            last_name,
-            password,
-            email: email.map(|email| short("email", email, TEXT_LIMIT)).transpose()?,
-            profile_image,
+    let account = Account::read(settings, hash_password)?;
+    let details = checked(details)?;
+    let (first_name, last_name) = match account.first_name.clone().filter(|name| !name.is_empty()) {
+        Some(first_name) => (first_name, account.last_name.clone().unwrap_or_default()),
+        None => visitor_name(cx, account.last_name.clone().unwrap_or_default()).await?,
+    };
+    let email = account.email.filter(|email| !email.is_empty());
+    let user_type = account.user_type.unwrap_or(if email.is_some() {
+        UserType::User
+    } else {
+        UserType::Visitor
+    });
+    let (token, now) = (crypto::token()?, cx.now());
+    let stored = cx.database()?.transaction(OnUnknown::Report, async |transaction| {
+        let columns = params![
+            &first_name,
+            &last_name,
+            account.password.as_ref(),
+            email.as_ref(),
+            account.profile_image.as_deref().unwrap_or_default(),
             user_type,
-            department,
-            details: storable(details)?,
-        })
-    }
-
-    async fn store(&self, cx: &Context<'_>, transaction: &mut Transaction<'_>, token: &str) -> Result<UserId> {
-        let now = cx.now();
-        let added = transaction
-            .execute(
-                ADD_USER,
-                params![
-                    &self.first_name,
-                    &self.last_name,
-                    self.password.as_ref(),
-                    self.email.as_ref(),
-                    &self.profile_image,
-                    self.user_type,
-                    now,
-                    token,
-                    now,
-                    self.department
-                ],
-            )
-            .await?;
+            now,
+            &token,
+            now,
+            account.department.filter(|department| *department != 0)
+        ];
+        let added = transaction.execute(ADD_USER, columns).await?;
         let id = UserId::from(u32::try_from(added.insert_id).unwrap_or_default());
-        for detail in &self.details {
+        for detail in details.iter().filter(|detail| !detail.value.is_empty()) {
             transaction
                 .execute(ADD_DETAIL, params![id, &detail.slug, &detail.name, &detail.value])
                 .await?;
         }
         Ok(id)
+    });
+    stored.await.map_err(duplicate_email)
+}
+
+/// Adds a user and makes it the active one.
+pub(super) async fn add_user_and_login(
+    cx: &Context<'_>,
+    settings: Map,
+    details: Details,
+    login_app: Value,
+    hash_password: bool,
+) -> Result<Option<Value>> {
+    let id = add_user(cx, settings, details, login_app, hash_password).await?;
+    match record_by_id(cx, id).await? {
+        Some(record) => session(cx, record).await.map(Some),
+        None => Ok(None),
     }
+}
+
+/// Adds details that a user does not have yet.
+pub(super) async fn add_new_user_extra(cx: &Context<'_>, user_id: UserId, Details(settings): Details) -> Result<bool> {
+    let details = checked(settings)?;
+    let stored = cx.database()?.transaction(OnUnknown::Report, async |transaction| {
+        type_of(transaction, user_id).await?;
+        for detail in details.iter().filter(|detail| !detail.value.is_empty()) {
+            transaction
+                .execute(ADD_DETAIL, params![user_id, &detail.slug, &detail.name, &detail.value])
+                .await?;
+        }
+        Ok(true)
+    });
+    stored.await
+}
+
+/// Changes an account and its details.
+pub(super) async fn update_user(
+    cx: &Context<'_>,
+    user_id: UserId,
+    settings: Map,
+    Details(details): Details,
+    hash_password: bool,
+) -> Result<bool> {
+    let account = Account::read(settings, hash_password)?;
+    let details = checked(details)?;
+    store(cx, user_id, &account, &details).await
+}
+
+/// Changes one column or detail.
+pub(super) async fn update_user_value(
+    cx: &Context<'_>,
+    user_id: UserId,
+    slug: String,
+    value: Value,
+    name: Option<String>,
+) -> Result<bool> {
+    if FIXED_COLUMNS.contains(&slug.as_str()) || slug.is_empty() {
+        return Err(Error::Refused {
+            code: "invalid-slug",
+            message: format!("{slug} cannot be set"),
+        });
+    }
+    if COLUMNS.contains(&slug.as_str()) {
+        // Here the value is given, whatever it is: nothing stands for "not given".
+        let value = String::from_value(value).ok_or(Error::Argument {
+            name: "value",
+            expected: "a text",
+        })?;
+        let account = Account::read(Map::from_iter([(Key::from(slug), value.into())]), true)?;
+        return store(cx, user_id, &account, &[]).await;
+    }
+    let value = String::from_value(value).ok_or(Error::Argument {
+        name: "value",
+        expected: "a text",
+    })?;
+    let details = checked(vec![Detail {
+        name: name.unwrap_or_else(|| title_case(&slug)),
+        slug,
+        value,
+    }])?;
+    store(cx, user_id, &Account::default(), &details).await
+}
+
+/// Makes someone a lead.
+pub(super) async fn update_user_to_lead(cx: &Context<'_>, user_id: UserId) -> Result<bool> {
+    store(
+        cx,
+        user_id,
+        &Account {
+            user_type: Some(UserType::Lead),
+            ..Account::default()
+        },
+        &[],
+    )
+    .await
+}
+
+async fn store(cx: &Context<'_>, user_id: UserId, account: &Account, details: &[Detail]) -> Result<bool> {
+    let stored = cx.database()?.transaction(OnUnknown::Report, async |transaction| {
+        let now = type_of(transaction, user_id).await?;
+        if let Some(statement) = account.update(user_id, account.next_type(now, details)) {
+            let (sql, params) = statement.finish();
+            transaction.execute(sql, params).await?;
+        }
+        for Detail { slug, name, value } in details {
+            if value.is_empty() {
+                transaction.execute(REMOVE_DETAIL, params![user_id, slug]).await?;
+            } else {
+                transaction
+                    .execute(SET_DETAIL, params![user_id, slug, name, value, name, value])
+                    .await?;
+            }
+        }
+        Ok(true)
+    });
+    stored.await.map_err(duplicate_email)
+}
+
+/// The type of a user, whose row is locked from here on.
+async fn type_of(transaction: &mut Transaction<'_>, user_id: UserId) -> Result<Option<UserType>> {
+    let row: Option<(String,)> = transaction.row(LOCK_USER, params![user_id]).await?;
+    let (user_type,) = row.ok_or(Code::UserNotFound)?;
+    Ok(user_type.parse().ok())
+}
+
+impl Account {
+    fn read(mut settings: Map, hash_password: bool) -> Result<Self> {
+        let mut text = |name: &'static str, limit: usize| -> Result<Option<String>> {
+            given::<String>(&mut settings, name)?
+                .map(|text| fitting(name, text, limit))
+                .transpose()
+        };
+        let (first_name, last_name) = (text("first_name", NAME_LIMIT)?, text("last_name", NAME_LIMIT)?);
+        let (profile_image, user_type) = (text("profile_image", TEXT_LIMIT)?, text("user_type", usize::MAX)?);
+        let email = given::<String>(&mut settings, "email")?.map(|email| email.trim().to_owned());
+        let email = email.map(|email| fitting("email", email, TEXT_LIMIT)).transpose()?;
+        let password = given::<Bytes>(&mut settings, "password")?.filter(|Bytes(password)| !password.is_empty());
+        let department = settings
+            .get(&Key::from("department"))
+            .is_some()
+            .then(|| given_department(&mut settings));
+        Ok(Self {
+            first_name,
+            last_name,
+            email,
+            password: match password {
+                None => None,
+                Some(Bytes(password)) if hash_password => Some(crypto::hash_password(&password)?),
+                Some(Bytes(hash)) => Some(fitting(
+                    "password",
+                    String::from_utf8_lossy(&hash).into_owned(),
+                    NAME_LIMIT,
+                )?),
+            },
+            profile_image,
+            user_type: match user_type.as_deref() {
+                None | Some("" | "false") => None,
+                Some(text) => Some(
+                    text.parse()
+                        .ok()
+                        .filter(|kind| *kind != UserType::Bot)
+                        .ok_or(Code::InvalidUserType)?,
+                ),
+            },
+            department: department.transpose()?,
+        })
+    }
+
+    /// What becomes of a user's type: as asked for; else a visitor who leaves an address or a phone number becomes a
+    /// lead, and who sets a password a user. Nobody becomes less.
+    fn next_type(&self, now: Option<UserType>, details: &[Detail]) -> Option<UserType> {
+        let reachable = self.email.as_ref().is_some_and(|email| !email.is_empty())
+            || details
+                .iter()
+                .any(|detail| detail.slug == PHONE && !detail.value.is_empty());
+        match (self.user_type, now) {
+            (Some(asked), _) => Some(asked),
+            (None, Some(UserType::Visitor | UserType::Lead)) if self.password.is_some() => Some(UserType::User),
+            (None, Some(UserType::Visitor)) if reachable => Some(UserType::Lead),
+            _ => None,
+        }
+    }
+
+    /// The statement that stores what is given; none when nothing is.
+    fn update(&self, user_id: UserId, user_type: Option<UserType>) -> Option<Builder> {
+        let mut statement = Builder::new("UPDATE sb_users SET id = id", params![]);
+        let mut changes = 0;
+        let mut set = |part: &'static str, params: Option<crate::platform::db::Param>| {
+            if let Some(param) = params {
+                statement.add(part, vec![param]);
+                changes += 1;
+            }
+        };
+        set(", first_name = ?", self.first_name.as_ref().map(Into::into));
+        set(", last_name = ?", self.last_name.as_ref().map(Into::into));
+        // Two empty addresses would collide on the unique key.
+        set(", email = NULLIF(?, '')", self.email.as_ref().map(Into::into));
+        set(", password = ?", self.password.as_ref().map(Into::into));
+        set(", profile_image = ?", self.profile_image.as_ref().map(Into::into));
+        set(", user_type = ?", user_type.map(Into::into));
+        set(", department = NULLIF(?, 0)", self.department.map(Into::into));
+        statement.add(" WHERE id = ?", params![user_id]);
+        (changes > 0).then_some(statement)
+    }
+}
+
+/// The department of a settings map that has the key; 0 for none.
+fn given_department(settings: &mut Map) -> Result<u8> {
+    let value = settings.shift_remove(&Key::from("department")).unwrap_or_default();
+    let Department(department) = Department::from_value(value).ok_or_else(|| Error::too_long("department", "127"))?;
+    Ok(department.unwrap_or(0))
 }
 
 /// The name of someone who gave none: the setting `visitor-default-name`, or User, and `#` with five digits.
@@ -156,28 +347,33 @@ async fn visitor_name(cx: &Context<'_>, last_name: String) -> Result<(String, St
     Ok((first_name.chars().take(NAME_LIMIT).collect(), last_name))
 }
 
-/// The details that hold something and fit their columns.
-fn storable(details: Vec<Detail>) -> Result<Vec<Detail>> {
-    details
-        .into_iter()
-        .filter(|detail| !detail.value.is_empty() && !detail.slug.is_empty())
-        .map(|detail| {
-            if detail.value.len() > VALUE_LIMIT {
-                return Err(Error::too_long(&detail.slug, "65535 bytes"));
+/// Details that fit their columns.
+fn checked(details: Vec<Detail>) -> Result<Vec<Detail>> {
+    let named = details.into_iter().filter(|detail| !detail.slug.is_empty());
+    named
+        .map(|Detail { slug, name, value }| {
+            if value.len() > VALUE_LIMIT {
+                return Err(Error::too_long(&slug, "65535 bytes"));
             }
-            Ok(Detail {
-                slug: short("the slug of a detail", detail.slug, TEXT_LIMIT)?,
-                name: short("the name of a detail", detail.name, TEXT_LIMIT)?,
-                value: detail.value,
-            })
+            let slug = fitting("the slug of a detail", slug, TEXT_LIMIT)?;
+            let name = fitting("the name of a detail", name, TEXT_LIMIT)?;
+            Ok(Detail { slug, name, value })
         })
         .collect()
 }
 
 /// A text that its column holds whole.
-fn short(name: &str, text: String, limit: usize) -> Result<String> {
-    if text.chars().nth(limit).is_some() {
+fn fitting(name: &str, text: String, limit: usize) -> Result<String> {
+    if limit != usize::MAX && text.chars().nth(limit).is_some() {
         return Err(Error::too_long(name, &format!("{limit} characters")));
     }
     Ok(text)
+}
+
+fn duplicate_email(error: Error) -> Error {
+    if error.database_number() == Some(DUPLICATE) {
+        Code::DuplicateEmail.into()
+    } else {
+        error
+    }
 }

@@ -39,6 +39,37 @@ pub(super) async fn get_active_user(cx: &Context<'_>, db: bool, login_app: Optio
     Ok(Some(Value::List(vec![Value::Map(record), data.into()])))
 }
 
+/// Ends the session.
+pub(super) async fn logout(cx: &Context<'_>) -> Result<bool> {
+    cx.log_out();
+    Ok(true)
+}
+
+/// Changes the login data of the active user.
+pub(super) async fn update_login(
+    cx: &Context<'_>,
+    profile_image: String,
+    first_name: String,
+    last_name: String,
+    email: String,
+    department: String,
+) -> Result<Option<String>> {
+    let Some(active) = cx.active_user().await? else {
+        return Ok(None);
+    };
+    let mut record = active.record;
+    for (name, value) in [
+        ("profile_image", profile_image),
+        ("first_name", first_name),
+        ("last_name", last_name),
+        ("email", email),
+        ("department", department),
+    ] {
+        record.insert(Key::from(name), value.into());
+    }
+    cx.log_in(&record).await.map(Some)
+}
+
 /// The active user's id.
 pub(super) async fn get_active_user_id(cx: &Context<'_>) -> Result<Option<UserId>> {
     Ok(cx.active_user().await?.map(|user| user.id))

@@ -9,6 +9,7 @@ mod fault;
 mod row;
 mod session;
 mod settings;
+mod sql;
 mod transaction;
 
 use std::cell::RefCell;
@@ -22,6 +23,7 @@ pub use row::Param;
 use session::Session;
 pub use session::Written;
 pub use settings::{DEFAULT_PORT, Endpoint, Settings};
+pub use sql::{Builder, Sql, containing};
 use tokio::sync::Mutex;
 use tokio::time::sleep;
 pub use transaction::{OnUnknown, Transaction};
@@ -59,27 +61,33 @@ impl Database {
     }
 
     /// All rows of a query.
-    pub async fn rows<T: FromRow>(&self, sql: &'static str, params: Vec<Param>) -> Result<Vec<T>> {
-        self.read(sql, params).await?.into_iter().map(typed).collect()
+    pub async fn rows<T: FromRow>(&self, sql: impl Into<Sql>, params: Vec<Param>) -> Result<Vec<T>> {
+        self.read(&sql.into(), params).await?.into_iter().map(typed).collect()
     }
 
     /// The first row of a query, if it has one.
-    pub async fn row<T: FromRow>(&self, sql: &'static str, params: Vec<Param>) -> Result<Option<T>> {
-        self.read(sql, params).await?.into_iter().next().map(typed).transpose()
+    pub async fn row<T: FromRow>(&self, sql: impl Into<Sql>, params: Vec<Param>) -> Result<Option<T>> {
+        self.read(&sql.into(), params)
+            .await?
+            .into_iter()
+            .next()
+            .map(typed)
+            .transpose()
     }
 
     /// The rows of a query as records, their cells as text, under the given column names.
     pub async fn records(
         &self,
-        sql: &'static str,
+        sql: impl Into<Sql>,
         params: Vec<Param>,
         columns: &'static [&'static str],
     ) -> Result<Records> {
-        Ok(row::records(self.read(sql, params).await?, columns))
+        Ok(row::records(self.read(&sql.into(), params).await?, columns))
     }
 
     /// One statement that writes, committed when this returns.
-    pub async fn execute(&self, sql: &'static str, params: Vec<Param>) -> Result<Written> {
+    pub async fn execute(&self, sql: impl Into<Sql>, params: Vec<Param>) -> Result<Written> {
+        let sql = sql.into();
         let mut sent_again = false;
         loop {
             let params = params.clone();
@@ -88,7 +96,7 @@ impl Database {
                     if session.idle() > IDLE_LIMIT && !session.status.in_transaction {
                         session.ping().await.map_err(fault::nothing_stored)?;
                     }
-                    session.execute(sql, params).await
+                    session.execute(sql.text(), params).await
                 })
                 .await;
             match result {
@@ -119,12 +127,14 @@ impl Database {
         }
     }
 
-    async fn read(&self, sql: &'static str, params: Vec<Param>) -> Result<Vec<Row>> {
+    async fn read(&self, sql: &Sql, params: Vec<Param>) -> Result<Vec<Row>> {
         let mut again = true;
         loop {
             let params = params.clone();
             let started = Instant::now();
-            let result = self.with_session(async |session| session.rows(sql, params).await).await;
+            let result = self
+                .with_session(async |session| session.rows(sql.text(), params).await)
+                .await;
             match result {
                 Err(error) if again && fault::is_healed_by_reconnecting(&error) && started.elapsed() < RETRY_LIMIT => {
                     again = false;

@@ -6,7 +6,7 @@ use std::time::Instant;
 use mysql_async::Row;
 
 use super::session::{Session, Written};
-use super::{Database, FromRow, Param, RETRY_LIMIT, fault, pause, typed};
+use super::{Database, FromRow, Param, RETRY_LIMIT, Sql, fault, pause, typed};
 use crate::contract::error::Result;
 
 /// What to do when the connection was lost so late that the commit may have been carried out.
@@ -31,20 +31,20 @@ impl Transaction<'_> {
     }
 
     /// All rows of a query.
-    pub async fn rows<T: FromRow>(&mut self, sql: &'static str, params: Vec<Param>) -> Result<Vec<T>> {
-        let rows: Vec<Row> = self.session.rows(sql, params).await?;
+    pub async fn rows<T: FromRow>(&mut self, sql: impl Into<Sql>, params: Vec<Param>) -> Result<Vec<T>> {
+        let rows: Vec<Row> = self.session.rows(sql.into().text(), params).await?;
         rows.into_iter().map(typed).collect()
     }
 
     /// The first row of a query, if it has one.
-    pub async fn row<T: FromRow>(&mut self, sql: &'static str, params: Vec<Param>) -> Result<Option<T>> {
-        let rows: Vec<Row> = self.session.rows(sql, params).await?;
+    pub async fn row<T: FromRow>(&mut self, sql: impl Into<Sql>, params: Vec<Param>) -> Result<Option<T>> {
+        let rows: Vec<Row> = self.session.rows(sql.into().text(), params).await?;
         rows.into_iter().next().map(typed).transpose()
     }
 
     /// One statement that writes.
-    pub async fn execute(&mut self, sql: &'static str, params: Vec<Param>) -> Result<Written> {
-        self.session.execute(sql, params).await
+    pub async fn execute(&mut self, sql: impl Into<Sql>, params: Vec<Param>) -> Result<Written> {
+        self.session.execute(sql.into().text(), params).await
     }
 }
 

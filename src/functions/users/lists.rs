@@ -1,0 +1,334 @@
+//! Lists of users.
+
+use std::collections::HashMap;
+
+use chrono::TimeDelta;
+
+use crate::contract::args::{Extra, Page, People, Several, Since, Sorting, Texts};
+use crate::contract::error::Result;
+use crate::contract::ids::UserId;
+use crate::contract::value::{Columns, Key};
+use crate::contract::{Map, Records, Value};
+use crate::params;
+use crate::platform::Context;
+use crate::platform::db::{Builder, containing};
+use crate::platform::records::{DETAIL, USER};
+
+/// The columns of a basic user record. The bot is in no list of users.
+const USERS: &str = "
+    SELECT id, first_name, last_name, email, profile_image, user_type, creation_time, last_activity, department, token
+    FROM sb_users
+    WHERE user_type <> 'bot'";
+
+const DETAILS_OF_USERS: &str = "
+    SELECT user_id, slug, name, value
+    FROM sb_users_data
+    WHERE user_id IN ";
+
+const USERS_BELOW: &str = "
+    SELECT id, first_name, last_name, email, profile_image, user_type, creation_time, last_activity, department, token
+    FROM sb_users
+    WHERE id < ? AND user_type <> 'bot'
+    ORDER BY id DESC
+    LIMIT 500";
+
+const ONLINE: &str = "
+    SELECT id, first_name, last_name, email, profile_image, user_type, creation_time, last_activity, department, token
+    FROM sb_users
+    WHERE last_activity > ? AND user_type <> 'bot'";
+
+const ONLINE_IDS: &str = "
+    SELECT id
+    FROM sb_users
+    WHERE last_activity > ? AND user_type <> 'bot'
+        AND (? = 0 OR user_type IN ('agent', 'admin'))
+    ORDER BY id";
+
+const AGENT_IDS: &str = "
+    SELECT id
+    FROM sb_users
+    WHERE user_type = 'agent' OR (? = 1 AND user_type = 'admin')
+    ORDER BY id";
+
+const COUNTS: &str = "
+    SELECT user_type, COUNT(*)
+    FROM sb_users
+    WHERE user_type IN ('visitor', 'lead', 'user')
+    GROUP BY user_type";
+
+const DETAILS_BY_SLUG: &str = "
+    SELECT slug, user_id, value
+    FROM sb_users_data
+    WHERE slug IN ";
+
+/// Someone counts as online for this long after the last sign of life.
+pub(super) const ONLINE_FOR: TimeDelta = TimeDelta::seconds(30);
+
+/// Longer texts are not searched for: nothing that is stored in a name or address matches them.
+const SEARCH_LIMIT: usize = 200;
+
+const CREATION_TIME: usize = 6;
+
+/// A page of users.
+pub(super) async fn get_users(
+    cx: &Context<'_>,
+    sorting: Sorting,
+    Texts(user_types): Texts,
+    search: String,
+    page: Page,
+    extra: Extra,
+    user_ids: Option<Several<UserId>>,
+) -> Result<Value> {
+    let mut statement = Builder::new(USERS, params![]);
+    if !user_types.is_empty() {
+        statement.add(" AND user_type IN ", params![]).list(user_types);
+    }
+    if let Some(Several(user_ids)) = user_ids {
+        statement.add(" AND id IN ", params![]).list(user_ids);
+    }
+    matching(&mut statement, &search);
+    order(&mut statement, sorting);
+    statement.add(" LIMIT ? OFFSET ?", params![Page::SIZE, page.offset()]);
+    let (sql, params) = statement.finish();
+    let users = cx.database()?.records(sql, params, USER).await?;
+    with_details(cx, users, &extra).await
+}
+
+/// The users created after a point, newest first.
+///
+/// Ids follow the time of creation closely, on one server; so the newest ids are read first, 500 at a time, until a
+/// batch holds nobody new. What was imported with an older date is skipped on the way.
+pub(super) async fn get_new_users(cx: &Context<'_>, since: Since) -> Result<Records> {
+    let after = match since {
+        Since::Id(id) => return created_after_id(cx, id).await,
+        Since::Time(time) => Value::from(time.format("%Y-%m-%d %H:%M:%S").to_string()),
+    };
+    let mut found = Records::new(Columns::Static(USER));
+    let mut below = u32::MAX;
+    loop {
+        let batch = cx.database()?.records(USERS_BELOW, params![below], USER).await?;
+        let is_new = |cells: &&[Value]| cells.get(CREATION_TIME).and_then(Value::as_bytes) > after.as_bytes();
+        let before = found.len();
+        for cells in batch.cells().chunks_exact(USER.len()).filter(is_new) {
+            found.push(cells.iter().cloned());
+        }
+        let last = batch
+            .cells()
+            .chunks_exact(USER.len())
+            .next_back()
+            .and_then(|cells| cells.first())
+            .and_then(id_of);
+        match last {
+            Some(last) if found.len() > before => below = last.number(),
+            _ => return Ok(found),
+        }
+    }
+}
+
+async fn created_after_id(cx: &Context<'_>, id: u32) -> Result<Records> {
+    let mut statement = Builder::new(USERS, params![]);
+    statement.add(" AND id > ? ORDER BY id DESC", params![id]);
+    let (sql, params) = statement.finish();
+    cx.database()?.records(sql, params, USER).await
+}
+
+/// The users who were active within the last half minute.
+pub(super) async fn get_online_users(cx: &Context<'_>, sorting: Sorting, agents: bool) -> Result<Records> {
+    let mut statement = Builder::new(ONLINE, params![cx.now() - ONLINE_FOR]);
+    if agents {
+        statement.add(" AND user_type IN ('agent', 'admin')", params![]);
+    }
+    order(&mut statement, sorting);
+    let (sql, params) = statement.finish();
+    cx.database()?.records(sql, params, USER).await
+}
+
+/// Their ids, as the contract has them: integers.
+pub(super) async fn get_online_user_ids(cx: &Context<'_>, agents: bool) -> Result<Vec<Value>> {
+    let ids: Vec<(u32,)> = cx
+        .database()?
+        .rows(ONLINE_IDS, params![cx.now() - ONLINE_FOR, agents])
+        .await?;
+    Ok(ids.into_iter().map(|(id,)| Value::Int(id.into())).collect())
+}
+
+/// Slug to the users who have it and their values. Slugs of the user record are read from it.
+pub(super) async fn get_users_with_details(cx: &Context<'_>, Texts(details): Texts, people: People) -> Result<Map> {
+    let mut found: Map = details
+        .iter()
+        .map(|slug| (Key::from(slug.clone()), Value::List(Vec::new())))
+        .collect();
+    let database = cx.database()?;
+    let mut statement = Builder::new(DETAILS_BY_SLUG, params![]);
+    statement.list(details.iter());
+    of_people(&mut statement, "user_id", &people);
+    statement.add(" ORDER BY user_id", params![]);
+    let (sql, params) = statement.finish();
+    let mut rows: Vec<(String, u32, String)> = database.rows(sql, params).await?;
+    for (slug, values_of) in details.iter().filter_map(|slug| column_of(slug)) {
+        let mut statement = Builder::new(values_of, params![]);
+        of_people(&mut statement, "id", &people);
+        statement.add(" ORDER BY id", params![]);
+        let (sql, params) = statement.finish();
+        let values: Vec<(u32, String)> = database.rows(sql, params).await?;
+        rows.extend(values.into_iter().map(|(id, value)| (slug.to_owned(), id, value)));
+    }
+    for (slug, id, value) in rows {
+        if let Some(Value::List(users)) = found.get_mut(&Key::from(slug)) {
+            users.push(Value::map([("id", UserId::from(id).into()), ("value", value.into())]));
+        }
+    }
+    Ok(found)
+}
+
+/// The ids of agents.
+pub(super) async fn get_agents_ids(cx: &Context<'_>, admins: bool) -> Result<Vec<Value>> {
+    let ids: Vec<(u32,)> = cx.database()?.rows(AGENT_IDS, params![admins]).await?;
+    Ok(ids.into_iter().map(|(id,)| UserId::from(id).into()).collect())
+}
+
+/// The newest users whose name, address or details hold a text.
+pub(super) async fn search_users(cx: &Context<'_>, search: String) -> Result<Records> {
+    let mut statement = Builder::new(USERS, params![]);
+    matching(&mut statement, &search);
+    statement.add(" ORDER BY id DESC LIMIT ?", params![Page::SIZE]);
+    let (sql, params) = statement.finish();
+    cx.database()?.records(sql, params, USER).await
+}
+
+/// How many users there are of each type.
+pub(super) async fn count_users(cx: &Context<'_>) -> Result<Value> {
+    let counts: Vec<(String, u64)> = cx.database()?.rows(COUNTS, params![]).await?;
+    let of = |user_type: &str| {
+        counts
+            .iter()
+            .find(|(own, _)| own == user_type)
+            .map_or(0, |(_, count)| *count)
+    };
+    let text = |count: u64| Value::from(count.to_string());
+    Ok(Value::map([
+        ("all", text(counts.iter().map(|(_, count)| count).sum())),
+        ("lead", text(of("lead"))),
+        ("user", text(of("user"))),
+        ("visitor", text(of("visitor"))),
+    ]))
+}
+
+/// Columns of the user record that may be asked for as if they were details.
+fn column_of(slug: &str) -> Option<(&'static str, &'static str)> {
+    [
+        (
+            "first_name",
+            "SELECT id, first_name FROM sb_users WHERE first_name <> '' AND user_type <> 'bot'",
+        ),
+        (
+            "last_name",
+            "SELECT id, last_name FROM sb_users WHERE last_name <> '' AND user_type <> 'bot'",
+        ),
+        (
+            "email",
+            "SELECT id, email FROM sb_users WHERE email <> '' AND user_type <> 'bot'",
+        ),
+        (
+            "profile_image",
+            "SELECT id, profile_image FROM sb_users WHERE profile_image <> '' AND user_type <> 'bot'",
+        ),
+    ]
+    .into_iter()
+    .find(|(column, _)| *column == slug)
+}
+
+fn of_people(statement: &mut Builder, column: &'static str, people: &People) {
+    match people {
+        People::All => {}
+        People::Agents => {
+            statement.add(" AND ", params![]).add(column, params![]);
+            statement.add(
+                " IN (SELECT a.id FROM sb_users a WHERE a.user_type IN ('agent', 'admin'))",
+                params![],
+            );
+        }
+        People::Users(ids) => {
+            statement
+                .add(" AND ", params![])
+                .add(column, params![])
+                .add(" IN ", params![])
+                .list(ids.iter().copied());
+        }
+    }
+}
+
+/// Who matches a search. The collation of the columns ignores case and accents.
+fn matching(statement: &mut Builder, search: &str) {
+    let search = search.trim();
+    if search.is_empty() {
+        return;
+    }
+    if search.chars().nth(SEARCH_LIMIT).is_some() {
+        statement.add(" AND FALSE", params![]);
+        return;
+    }
+    let pattern = containing(search);
+    statement.add(
+        " AND (CONCAT(first_name, ' ', last_name) LIKE ? OR email LIKE ?
+            OR id IN (SELECT d.user_id FROM sb_users_data d WHERE d.value LIKE ?))",
+        params![&pattern, &pattern, &pattern],
+    );
+}
+
+/// The order, made stable by the id, so that no user is on two pages.
+fn order(statement: &mut Builder, sorting: Sorting) {
+    statement
+        .add(" ORDER BY ", params![])
+        .add(sorting.column.name(), params![]);
+    statement.add(
+        if sorting.ascending {
+            " ASC, id ASC"
+        } else {
+            " DESC, id DESC"
+        },
+        params![],
+    );
+}
+
+/// Adds the details of a page of users, all by one query, as the field `extra`.
+async fn with_details(cx: &Context<'_>, users: Records, extra: &Extra) -> Result<Value> {
+    if *extra == Extra::None || users.is_empty() {
+        return Ok(users.into());
+    }
+    let ids: Vec<UserId> = users
+        .cells()
+        .chunks_exact(USER.len())
+        .filter_map(|cells| cells.first().and_then(id_of))
+        .collect();
+    let mut statement = Builder::new(DETAILS_OF_USERS, params![]);
+    statement.list(ids);
+    if let Extra::Slugs(slugs) = extra {
+        statement.add(" AND slug IN ", params![]).list(slugs.iter());
+    }
+    let (sql, params) = statement.finish();
+    let rows: Vec<(u32, String, String, String)> = cx.database()?.rows(sql, params).await?;
+    let mut details: HashMap<String, Records> = HashMap::new();
+    for (id, slug, name, value) in rows {
+        let of_user = details
+            .entry(id.to_string())
+            .or_insert_with(|| Records::new(Columns::Static(DETAIL)));
+        of_user.push([slug.into(), name.into(), value.into()]);
+    }
+    let users = users.rows().map(|mut user| {
+        let id = user.first().and_then(|(_, id)| id.as_str()).unwrap_or_default();
+        let own = details
+            .remove(id)
+            .unwrap_or_else(|| Records::new(Columns::Static(DETAIL)));
+        user.insert("extra".into(), own.into());
+        Value::Map(user)
+    });
+    Ok(Value::List(users.collect()))
+}
+
+/// The id in a cell of a record.
+pub(super) fn id_of(cell: &Value) -> Option<UserId> {
+    cell.as_str()
+        .and_then(|text| text.parse::<u32>().ok())
+        .map(UserId::from)
+}

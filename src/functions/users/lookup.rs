@@ -1,0 +1,124 @@
+//! Finding one user.
+
+use crate::contract::error::Result;
+use crate::contract::ids::{ConversationId, UserId};
+use crate::contract::value::Columns;
+use crate::contract::{Records, Value};
+use crate::params;
+use crate::platform::Context;
+use crate::platform::crypto;
+
+const FOUND: &[&str] = &["id", "first_name", "last_name", "email", "user_type", "department"];
+
+const BY_EMAIL: &str = "
+    SELECT id, first_name, last_name, email, user_type, department
+    FROM sb_users
+    WHERE email = ? AND user_type <> 'bot'
+    LIMIT 1";
+
+const BY_FIRST_NAME: &str = "
+    SELECT id, first_name, last_name, email, user_type, department
+    FROM sb_users
+    WHERE first_name = ? AND user_type <> 'bot'
+    ORDER BY id
+    LIMIT 1";
+
+const BY_LAST_NAME: &str = "
+    SELECT id, first_name, last_name, email, user_type, department
+    FROM sb_users
+    WHERE last_name = ? AND user_type <> 'bot'
+    ORDER BY id
+    LIMIT 1";
+
+const BY_DETAIL: &str = "
+    SELECT u.id, u.first_name, u.last_name, u.email, u.user_type, u.department
+    FROM sb_users_data d
+    JOIN sb_users u ON u.id = d.user_id
+    WHERE d.slug = ? AND d.value = ? AND u.user_type <> 'bot'
+    ORDER BY u.id
+    LIMIT 1";
+
+const OWNER: &str = "
+    SELECT u.id, u.email, c.user_id
+    FROM sb_conversations c
+    JOIN sb_users u ON u.id = c.user_id
+    WHERE c.id = ?";
+
+/// The key on the conversation holds the messages in the order of their ids: the newest by an agent is near its end.
+const LAST_AGENT: &str = "
+    SELECT u.id, u.email, c.user_id
+    FROM sb_conversations c
+    JOIN sb_messages m ON m.conversation_id = c.id
+    JOIN sb_users u ON u.id = m.user_id
+    WHERE c.id = ? AND u.user_type IN ('agent', 'admin')
+    ORDER BY m.id DESC
+    LIMIT 1";
+
+const BOT: &str = "
+    SELECT MIN(id)
+    FROM sb_users
+    WHERE user_type = 'bot'";
+
+const ADD_BOT: &str = "
+    INSERT INTO sb_users (first_name, last_name, profile_image, user_type, creation_time, token, last_activity)
+    VALUES (?, '', ?, 'bot', ?, ?, ?)";
+
+const REMOVE_BOT: &str = "
+    DELETE FROM sb_users
+    WHERE id = ?";
+
+/// The first user with a value in a column or detail.
+pub(super) async fn get_user_by(cx: &Context<'_>, by: String, value: String) -> Result<Option<Value>> {
+    if value.is_empty() {
+        return Ok(None);
+    }
+    let (sql, params) = match by.as_str() {
+        "email" => (BY_EMAIL, params![value]),
+        "first_name" => (BY_FIRST_NAME, params![value]),
+        "last_name" => (BY_LAST_NAME, params![value]),
+        _ => (BY_DETAIL, params![by, value]),
+    };
+    let found = cx.database()?.records(sql, params, FOUND).await?;
+    Ok((!found.is_empty()).then_some(Value::Record(found)))
+}
+
+/// The user of a conversation, or the agent who answered last.
+pub(super) async fn get_user_from_conversation(
+    cx: &Context<'_>,
+    conversation_id: ConversationId,
+    agent: bool,
+) -> Result<Option<Value>> {
+    let sql = if agent { LAST_AGENT } else { OWNER };
+    let row: Option<(u32, Option<String>, u32)> = cx.database()?.row(sql, params![conversation_id]).await?;
+    let Some((id, email, owner)) = row else { return Ok(None) };
+    cx.check_owner(owner.into()).await?;
+    let mut user = Records::new(Columns::Static(&["id", "email"]));
+    user.push([UserId::from(id).into(), email.map_or(Value::Null, Value::from)]);
+    Ok(Some(Value::Record(user)))
+}
+
+/// The bot, which is made when there is none.
+pub(super) async fn get_bot_id(cx: &Context<'_>) -> Result<UserId> {
+    let database = cx.database()?;
+    if let Some(bot) = bot(cx).await? {
+        return Ok(bot);
+    }
+    let settings = cx.settings().await?;
+    let name = settings.text("bot-name").unwrap_or_else(|| "Bot".to_owned());
+    let image = settings.text("bot-image").unwrap_or_default();
+    let added = database
+        .execute(ADD_BOT, params![name, image, cx.now(), crypto::token()?, cx.now()])
+        .await?;
+    let own = UserId::from(u32::try_from(added.insert_id).unwrap_or_default());
+    // Whoever made one at the same time sees both: the first stays.
+    let first = bot(cx).await?.unwrap_or(own);
+    if first != own {
+        database.execute(REMOVE_BOT, params![own]).await?;
+    }
+    Ok(first)
+}
+
+async fn bot(cx: &Context<'_>) -> Result<Option<UserId>> {
+    let row: Option<(Option<u32>,)> = cx.database()?.row(BOT, params![]).await?;
+    Ok(row.and_then(|(id,)| id).map(UserId::from))
+}
