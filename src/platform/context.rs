@@ -4,7 +4,10 @@
 use std::cell::{Cell, OnceCell};
 use std::rc::Rc;
 
+use std::net::IpAddr;
+
 use chrono::{NaiveDateTime, SubsecRound, Utc};
+use ipnet::IpNet;
 use secrecy::SecretString;
 
 use super::configuration::Configuration;
@@ -109,6 +112,29 @@ impl<'a> Context<'a> {
     /// The present time in UTC, in whole seconds as the database keeps it.
     pub fn now(&self) -> NaiveDateTime {
         Utc::now().naive_utc().trunc_subsecs(0)
+    }
+
+    /// The address of the client. Behind a proxy of the setting `trusted-proxies` (addresses or networks, separated by
+    /// commas) it is the last one in `X-Forwarded-For` that is not such a proxy: those before it anyone can make up.
+    pub async fn client_address(&self) -> Result<Option<IpAddr>> {
+        let read = |text: &str| text.trim().parse::<IpAddr>().ok().map(|address| address.to_canonical());
+        let Some(remote) = self.host.request("REMOTE_ADDR").as_deref().and_then(read) else {
+            return Ok(None);
+        };
+        let Some(forwarded) = self.host.request("HTTP_X_FORWARDED_FOR") else {
+            return Ok(Some(remote));
+        };
+        let proxies = self.settings().await?.text("trusted-proxies").unwrap_or_default();
+        let networks: Vec<IpNet> = proxies
+            .split(',')
+            .filter_map(|proxy| proxy.trim().parse().ok().or_else(|| read(proxy).map(IpNet::from)))
+            .collect();
+        let is_proxy = |address: &IpAddr| networks.iter().any(|network| network.contains(address));
+        if !is_proxy(&remote) {
+            return Ok(Some(remote));
+        }
+        let mut hops = forwarded.rsplit(',').map_while(read);
+        Ok(hops.find(|address| !is_proxy(address)).or(Some(remote)))
     }
 
     /// Whether the request came by https.

@@ -130,7 +130,7 @@ async fn by_token(cx: &Context<'_>, id: UserId, token: &[u8]) -> Result<Option<M
 }
 
 async fn by_password(cx: &Context<'_>, email: &str, password: &[u8]) -> Result<Option<Map>> {
-    let guard = Guard::new(cx, email)?;
+    let guard = Guard::new(cx, email).await?;
     let attempts = guard.attempts(cx).await?;
     if attempts.of_account >= LIMIT_OF_ACCOUNT || attempts.of_address >= LIMIT_OF_ADDRESS {
         tokio::time::sleep(DELAY).await;
@@ -181,7 +181,7 @@ struct Attempts {
 }
 
 impl Guard {
-    fn new(cx: &Context<'_>, email: &str) -> Result<Self> {
+    async fn new(cx: &Context<'_>, email: &str) -> Result<Self> {
         let row = |kind: &str, of: &str| -> Result<String> {
             let digest = crypto::sha256(format!("{kind}:{of}").as_bytes())?;
             Ok(format!("login-attempts-{}", digest.get(..32).unwrap_or_default()))
@@ -189,9 +189,9 @@ impl Guard {
         Ok(Self {
             account: row("account", &email.to_lowercase())?,
             address: cx
-                .host()
-                .request("REMOTE_ADDR")
-                .map(|address| row("address", &address))
+                .client_address()
+                .await?
+                .map(|address| row("address", &address.to_string()))
                 .transpose()?,
             now: cx.now().and_utc().timestamp(),
         })

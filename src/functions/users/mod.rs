@@ -2,6 +2,7 @@
 
 mod accounts;
 mod active;
+mod autodata;
 mod details;
 mod directory;
 mod lists;
@@ -283,6 +284,16 @@ functions! {
     /// @param $password the password
     /// @param $hash the hash
     pure fn sb_password_verify(password: Bytes, hash: String) -> "bool" => login::password_verify;
+
+    /// Adds what the request tells of a user to its details: ip, city, country, country_code, location, time_zone and
+    /// currency (ISO 4217) of its address, browser_language, browser and os. What the user has already stays.
+    ///
+    /// The place comes from the file of the setting geo-database, a City database in MaxMind's format; without one it is
+    /// left out. The address is REMOTE_ADDR, or behind a proxy of the setting trusted-proxies the one it forwards.
+    ///
+    /// @param $user_id the user
+    /// @errors user-not-found; SBError geo-database when that file cannot be used
+    async fn sb_user_autodata(user_id: UserId) -> "true|'user-not-found'|SBError" => autodata::user_autodata;
 
     /// Says whether a user types in a conversation: since 10 seconds at most.
     ///
