@@ -30,8 +30,9 @@ const BY_LAST_NAME: &str = "
     ORDER BY id
     LIMIT 1";
 
+/// The details are asked first: the order by id must not make the server walk down the users.
 const BY_DETAIL: &str = "
-    SELECT u.id, u.first_name, u.last_name, u.email, u.user_type, u.department
+    SELECT STRAIGHT_JOIN u.id, u.first_name, u.last_name, u.email, u.user_type, u.department
     FROM sb_users_data d
     JOIN sb_users u ON u.id = d.user_id
     WHERE d.slug = ? AND d.value = ? AND u.user_type <> 'bot'

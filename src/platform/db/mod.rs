@@ -40,11 +40,18 @@ const RETRY_LIMIT: Duration = Duration::from_secs(3);
 /// After this much silence the connection is asked whether it still stands before a write is entrusted to it.
 const IDLE_LIMIT: Duration = Duration::from_millis(100);
 
+/// The indexes that an upgrade adds on request: their names begin with `x_`.
+const OPTIONAL_INDEXES: &str = "
+    SELECT DISTINCT INDEX_NAME
+    FROM information_schema.STATISTICS
+    WHERE TABLE_SCHEMA = DATABASE() AND INDEX_NAME LIKE 'x\\_%'";
+
 /// A database and the connection to it.
 #[derive(Default)]
 pub struct Database {
     settings: RefCell<Option<Rc<Settings>>>,
     session: Mutex<Option<Session>>,
+    indexes: RefCell<Option<Vec<String>>>,
 }
 
 impl Database {
@@ -55,6 +62,7 @@ impl Database {
             return;
         }
         *current = Some(Rc::new(settings));
+        self.indexes.take();
         if let Ok(mut session) = self.session.try_lock() {
             session.take();
         }
@@ -104,6 +112,15 @@ impl Database {
                 result => return result.map_err(fault::name_the_upgrade),
             }
         }
+    }
+
+    /// Whether the database has one of the optional indexes. Asked once: they come and go with an upgrade only.
+    pub async fn has_index(&self, name: &str) -> Result<bool> {
+        if self.indexes.borrow().is_none() {
+            let names: Vec<(String,)> = self.rows(OPTIONAL_INDEXES, Vec::new()).await?;
+            *self.indexes.borrow_mut() = Some(names.into_iter().map(|(name,)| name).collect());
+        }
+        Ok(self.indexes.borrow().iter().flatten().any(|own| own == name))
     }
 
     /// Ends what a request has left behind: an open transaction, changed variables, locks.

@@ -63,6 +63,11 @@ impl Builder {
         self
     }
 
+    /// Whether nothing was bound yet.
+    pub fn has_no_params(&self) -> bool {
+        self.params.is_empty()
+    }
+
     /// The statement and its parameters.
     pub fn finish(self) -> (Sql, Vec<Param>) {
         (Sql(Cow::Owned(self.text)), self.params)
