@@ -40,6 +40,7 @@ pub enum Outcome {
     /// With a value, error objects included.
     Value(Value),
     /// With an exception and its message.
+    #[allow(dead_code, reason = "not every door has exceptions")]
     Exception(Exception, String),
 }
 
