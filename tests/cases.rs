@@ -1,0 +1,60 @@
+//! Runs every case through the Rust core.
+//!
+//! `tests/support/mariadb cargo test --test cases [FILTER]`
+
+mod support;
+
+use sb::contract::error::Exit;
+use sb::contract::{Arguments, Value};
+use sb::functions;
+use sb::platform::context::Request;
+use sb::platform::engine::Engine;
+use sb::platform::host::{Host, PlainHost};
+use support::bench::{self, Door, Installation, Outcome, Session};
+
+fn main() {
+    let door = Door {
+        name: "rust",
+        has_exceptions: true,
+        open,
+    };
+    bench::run(door, |_| Vec::new());
+}
+
+struct Core {
+    engine: Engine,
+    host: PlainHost,
+    request: Request,
+}
+
+fn open(installation: Installation) -> Result<Box<dyn Session>, String> {
+    let host = PlainHost::new(installation.constants);
+    if let Some(login) = installation.login {
+        host.set_global("SB_LOGIN", login);
+    }
+    if installation.force_admin {
+        host.set_global("SB_FORCE_ADMIN", Value::Bool(true));
+    }
+    Ok(Box::new(Core {
+        engine: Engine::default(),
+        host,
+        request: Request::default(),
+    }))
+}
+
+impl Session for Core {
+    fn call(&mut self, name: &str, arguments: Value) -> Result<Outcome, String> {
+        let function = functions::find(name).ok_or_else(|| format!("there is no function {name}"))?;
+        let arguments = match arguments {
+            Value::Map(named) => function.named(named),
+            Value::List(values) => Ok(Arguments::new(values.into_iter().map(Some).collect())),
+            other => return Err(format!("no arguments: {other:?}")),
+        };
+        let result = arguments.and_then(|arguments| function.run(&self.engine, &self.host, &self.request, arguments));
+        Ok(match result.map_or_else(|error| function.exit(error), Exit::Value) {
+            Exit::Value(value) => Outcome::Value(value),
+            Exit::Object(failure) => Outcome::Value(Value::Error(Box::new(failure))),
+            Exit::Exception(class, failure) => Outcome::Exception(class, failure.message),
+        })
+    }
+}
