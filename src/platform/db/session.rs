@@ -105,7 +105,7 @@ impl Session {
         };
         timeout(limit, opened)
             .await
-            .unwrap_or_else(|_| Err(fault::connect_timeout(limit.as_secs())))
+            .unwrap_or_else(|_| Err(fault::connect_timeout(limit)))
     }
 
     /// How long nothing was sent.
@@ -247,6 +247,6 @@ fn size_of_params(params: &[Param]) -> usize {
 async fn limited<T>(limit: Duration, statement: impl Future<Output = mysql_async::Result<T>>) -> Result<T> {
     match timeout(limit, statement).await {
         Ok(result) => result.map_err(fault::of_statement),
-        Err(_) => Err(fault::statement_timeout(limit.as_secs())),
+        Err(_) => Err(fault::statement_timeout(limit)),
     }
 }
