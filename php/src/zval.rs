@@ -48,25 +48,27 @@ fn read_nested(zval: &Zval, depth: usize) -> Result<Value, Unreadable> {
 }
 
 fn read_array(array: &ZendHashTable, depth: usize) -> Result<Value, Unreadable> {
-    if array.has_sequential_keys() {
-        return array
-            .values()
-            .map(|item| read_nested(item, depth))
-            .collect::<Result<_, _>>()
-            .map(Value::List);
+    let is_list = entries(array)
+        .zip(0..)
+        .all(|((key, _), position)| key.long() == Some(position));
+    if is_list {
+        let items = entries(array).map(|(_, item)| read_nested(item, depth));
+        return items.collect::<Result<_, _>>().map(Value::List);
     }
-    let entries = array
-        .iter()
-        .map(|(key, value)| Ok((read_key(key), read_nested(value, depth)?)));
+    let entries = entries(array).map(|(key, value)| Ok((read_key(&key), read_nested(value, depth)?)));
     entries.collect::<Result<Map, _>>().map(Value::Map)
 }
 
-fn read_key(key: ArrayKey<'_>) -> Key {
-    match key {
-        ArrayKey::Long(number) => Key::Int(number),
-        ArrayKey::ZendString(text) => Key::from(text.as_bytes().to_vec()),
-        ArrayKey::Str(text) => Key::from(text.to_owned()),
-        ArrayKey::String(text) => Key::from(text),
+/// The keys and values of an array in order. The iterator of the binding crate panics at a key that is not UTF-8.
+fn entries(array: &ZendHashTable) -> impl Iterator<Item = (Zval, &Zval)> {
+    let mut entries = array.iter();
+    std::iter::from_fn(move || entries.next_zval())
+}
+
+fn read_key(key: &Zval) -> Key {
+    match key.zend_str() {
+        Some(text) => Key::from(text.as_bytes().to_vec()),
+        None => Key::Int(key.long().unwrap_or_default()),
     }
 }
 
