@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::collections::HashMap;
+use std::mem::ManuallyDrop;
 use std::panic::AssertUnwindSafe;
 use std::sync::LazyLock;
 
@@ -26,8 +27,9 @@ static BY_NAME: LazyLock<HashMap<&'static str, &'static Function>> =
     LazyLock::new(|| functions::all().map(|function| (function.name, function)).collect());
 
 thread_local! {
-    /// The connection and what else outlives requests.
-    pub static ENGINE: Engine = Engine::default();
+    /// The connection and what else outlives requests. Ended by the module, never by the thread's own destructors: a
+    /// process that exits past the module, as the one that preloads does, has no runtime to end it with any more.
+    pub static ENGINE: ManuallyDrop<Engine> = ManuallyDrop::default();
     /// What is read once per request.
     pub static REQUEST: RefCell<Request> = RefCell::default();
 }

@@ -3,13 +3,14 @@
 use std::ffi::{CStr, CString, c_char, c_int};
 
 use ext_php_rs::types::{ZendHashTable, ZendStr, Zval};
-use ext_php_rs::zend::{ExecutorGlobals, SapiGlobals};
+use ext_php_rs::zend::{ExecutorGlobals, ProcessGlobals, SapiGlobals};
 
 unsafe extern "C" {
     fn zend_get_constant_str(name: *const c_char, length: usize) -> *mut Zval;
     fn zend_hash_update_ind(table: *mut ZendHashTable, key: *mut ZendStr, value: *mut Zval) -> *mut Zval;
     fn zend_ini_string_ex(name: *const c_char, length: usize, original: c_int, exists: *mut bool) -> *const c_char;
     fn zend_is_auto_global(name: *mut ZendStr) -> bool;
+    fn zend_memory_usage(real: bool) -> usize;
     fn sapi_add_header_ex(header: *mut c_char, length: usize, duplicate: bool, replace: bool) -> c_int;
     static zend_one_char_string: [*mut ZendStr; 256];
     static zend_empty_string: *mut ZendStr;
@@ -76,6 +77,21 @@ pub fn add_header(header: &str) {
         // SAFETY: with `duplicate` the text is copied, and not written to.
         unsafe { sapi_add_header_ex(text.as_ptr().cast_mut(), header.len(), true, false) };
     }
+}
+
+/// The bytes of memory that the request has.
+pub fn memory_used() -> usize {
+    // SAFETY: only reads a counter.
+    unsafe { zend_memory_usage(true) }
+}
+
+/// Past how many bytes it is pointless to go on making a result. Since 8.2.35 PHP reports an exhausted `memory_limit`
+/// only when the function returns, and kills the process when it goes on to twice the limit; older versions end the
+/// request at once. A shutdown function may run above the limit.
+pub fn memory_ceiling() -> usize {
+    // A negative limit is none.
+    let limit = usize::try_from(ProcessGlobals::get().memory_limit).unwrap_or(usize::MAX);
+    if memory_used() > limit { usize::MAX } else { limit }
 }
 
 /// A text as PHP has it: shared for none or one byte.

@@ -4,7 +4,6 @@ use ext_php_rs::zend::{IniEntryDef, ModuleEntry};
 use ext_php_rs::{info_table_end, info_table_row, info_table_start};
 use sb::functions;
 use sb::platform::context::Request;
-use sb::platform::engine::Engine;
 
 use crate::dispatch::{ENGINE, REQUEST};
 use crate::{host, ini};
@@ -26,7 +25,7 @@ pub extern "C" fn startup(_type: i32, module_number: i32) -> i32 {
 
 /// Process end.
 pub extern "C" fn shutdown(_type: i32, module_number: i32) -> i32 {
-    guarded(|| ENGINE.with(Engine::shut_down));
+    guarded(|| ENGINE.with(|engine| engine.shut_down()));
     // SAFETY: the entries were registered under this number.
     unsafe { zend_unregister_ini_entries(module_number) };
     SUCCESS
@@ -37,7 +36,7 @@ pub extern "C" fn request_shutdown(_type: i32, _module_number: i32) -> i32 {
     guarded(|| {
         host::forget();
         REQUEST.set(Request::default());
-        ENGINE.with(Engine::end_request);
+        ENGINE.with(|engine| engine.end_request());
     });
     SUCCESS
 }

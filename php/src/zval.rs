@@ -10,7 +10,7 @@ use sb::contract::args::{Given, Table, Unreadable};
 use sb::contract::value::{Columns, FailureClass, Key, Map, Records, Value};
 
 use crate::classes::{SBError, SBValidationError};
-use crate::engine::set_text;
+use crate::engine::{memory_ceiling, memory_used, set_text};
 
 /// Deeper than any structure that is meant, and far from the end of the stack: an array may hold itself.
 const DEPTH: usize = 128;
@@ -48,25 +48,27 @@ fn read_nested(zval: &Zval, depth: usize) -> Result<Value, Unreadable> {
 }
 
 fn read_array(array: &ZendHashTable, depth: usize) -> Result<Value, Unreadable> {
-    if array.has_sequential_keys() {
-        return array
-            .values()
-            .map(|item| read_nested(item, depth))
-            .collect::<Result<_, _>>()
-            .map(Value::List);
+    let is_list = entries(array)
+        .zip(0..)
+        .all(|((key, _), position)| key.long() == Some(position));
+    if is_list {
+        let items = entries(array).map(|(_, item)| read_nested(item, depth));
+        return items.collect::<Result<_, _>>().map(Value::List);
     }
-    let entries = array
-        .iter()
-        .map(|(key, value)| Ok((read_key(key), read_nested(value, depth)?)));
+    let entries = entries(array).map(|(key, value)| Ok((read_key(&key), read_nested(value, depth)?)));
     entries.collect::<Result<Map, _>>().map(Value::Map)
 }
 
-fn read_key(key: ArrayKey<'_>) -> Key {
-    match key {
-        ArrayKey::Long(number) => Key::Int(number),
-        ArrayKey::ZendString(text) => Key::from(text.as_bytes().to_vec()),
-        ArrayKey::Str(text) => Key::from(text.to_owned()),
-        ArrayKey::String(text) => Key::from(text),
+/// The keys and values of an array in order. The iterator of the binding crate panics at a key that is not UTF-8.
+fn entries(array: &ZendHashTable) -> impl Iterator<Item = (Zval, &Zval)> {
+    let mut entries = array.iter();
+    std::iter::from_fn(move || entries.next_zval())
+}
+
+fn read_key(key: &Zval) -> Key {
+    match key.zend_str() {
+        Some(text) => Key::from(text.as_bytes().to_vec()),
+        None => Key::Int(key.long().unwrap_or_default()),
     }
 }
 
@@ -96,8 +98,12 @@ impl Table for ArrayInPlace {
     }
 }
 
-/// Writes a result.
+/// Writes a result. Once the memory is exhausted the rest is left out: PHP ends the request when the function returns.
 pub fn write(value: &Value, zval: &mut Zval) {
+    write_below(memory_ceiling(), value, zval);
+}
+
+fn write_below(ceiling: usize, value: &Value, zval: &mut Zval) {
     match value {
         Value::Null => zval.set_null(),
         Value::Bool(truth) => zval.set_bool(*truth),
@@ -106,9 +112,9 @@ pub fn write(value: &Value, zval: &mut Zval) {
         Value::Bytes(text) => set_text(zval, text),
         Value::List(items) => {
             let mut array = sized(items.len());
-            for item in items {
+            for item in items.iter().take_while(|_| memory_used() <= ceiling) {
                 let mut cell = Zval::new();
-                write(item, &mut cell);
+                write_below(ceiling, item, &mut cell);
                 // The only failure is an array of 2^31 items.
                 let _ = array.push(cell);
             }
@@ -116,9 +122,9 @@ pub fn write(value: &Value, zval: &mut Zval) {
         }
         Value::Map(map) => {
             let mut array = sized(map.len());
-            for (key, value) in map {
+            for (key, value) in map.iter().take_while(|_| memory_used() <= ceiling) {
                 let mut cell = Zval::new();
-                write(value, &mut cell);
+                write_below(ceiling, value, &mut cell);
                 insert(&mut array, key, cell);
             }
             zval.set_hashtable(array);
@@ -126,7 +132,7 @@ pub fn write(value: &Value, zval: &mut Zval) {
         Value::Record(record) => zval.set_hashtable(rows(record).next().unwrap_or_default()),
         Value::Records(records) => {
             let mut array = sized(records.len());
-            for row in rows(records) {
+            for row in rows(records).take_while(|_| memory_used() <= ceiling) {
                 let _ = array.push(row);
             }
             zval.set_hashtable(array);

@@ -123,7 +123,7 @@ async fn check_connection(
     settings.user = user.unwrap_or(settings.user);
     settings.password = password.map_or(settings.password, Into::into);
     let database = Database::default();
-    database.configure(settings);
+    database.configure(&settings);
     let answer = database.run(b"SELECT 1").await;
     database.disconnect().await;
     Ok(match answer {

@@ -176,6 +176,14 @@ mod tests {
     }
 
     #[test]
+    fn the_sample_shows_every_constant() {
+        let sample = include_str!("../../include/config.sample.php");
+        for (name, _) in NAMES {
+            assert!(sample.contains(&format!("define('{name}', ")), "{name}");
+        }
+    }
+
+    #[test]
     fn limits_have_defaults() {
         let mut values = vec![("SB_DB_NAME", "a"), ("SB_DB_USER", "b"), ("SB_DB_HOST", "c")];
         let limits = |values: &[(&str, &str)]| {

@@ -67,7 +67,11 @@ impl Database {
 }
 
 async fn run_once(session: &mut Session, sql: &[u8], statement: &Statement) -> Result<Answer> {
+    if !statement.reads_only {
+        session.stand_up().await?;
+    }
     session.status.altered |= statement.alters_session;
+    session.status.to_restore |= statement.alters_session;
     let rows = session.caller_rows(sql).await?;
     Ok(Answer {
         rows: named(rows),

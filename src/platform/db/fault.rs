@@ -1,6 +1,7 @@
 //! What the driver reports, in the library's own terms: what went wrong, and what is known of the statement.
 
 use std::io::ErrorKind;
+use std::time::Duration;
 
 use mysql_async::{DriverError, Error as Fault, IoError};
 
@@ -81,19 +82,22 @@ pub(super) fn of_connect(fault: Fault) -> Error {
 }
 
 /// The server did not answer a connection in time.
-pub(super) fn connect_timeout(seconds: u64) -> Error {
+pub(super) fn connect_timeout(limit: Duration) -> Error {
     error(
         CANNOT_CONNECT,
-        format!("the database server did not accept a connection within {seconds} s"),
+        format!(
+            "the database server did not accept a connection within {} s",
+            limit.as_secs_f64()
+        ),
         Outcome::NotSent,
     )
 }
 
 /// The server did not answer a statement in time.
-pub(super) fn statement_timeout(seconds: u64) -> Error {
+pub(super) fn statement_timeout(limit: Duration) -> Error {
     error(
         LOST,
-        format!("the database did not answer within {seconds} s"),
+        format!("the database did not answer within {} s", limit.as_secs_f64()),
         Outcome::Unknown,
     )
 }

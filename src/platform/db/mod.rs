@@ -37,9 +37,6 @@ pub const DRIVER: &str = "mysql_async 0.37, one held connection per process, utf
 /// How long failures that pass by themselves are tried again.
 const RETRY_LIMIT: Duration = Duration::from_secs(3);
 
-/// After this much silence the connection is asked whether it still stands before a write is entrusted to it.
-const IDLE_LIMIT: Duration = Duration::from_millis(100);
-
 /// The indexes that an upgrade adds on request: their names begin with `x_`.
 const OPTIONAL_INDEXES: &str = "
     SELECT DISTINCT INDEX_NAME
@@ -56,12 +53,12 @@ pub struct Database {
 
 impl Database {
     /// Sets where the database is. A connection to another place is not used again.
-    pub fn configure(&self, settings: Settings) {
+    pub fn configure(&self, settings: &Settings) {
         let mut current = self.settings.borrow_mut();
-        if current.as_deref() == Some(&settings) {
+        if current.as_deref() == Some(settings) {
             return;
         }
-        *current = Some(Rc::new(settings));
+        *current = Some(Rc::new(settings.clone()));
         self.indexes.take();
         if let Ok(mut session) = self.session.try_lock() {
             session.take();
@@ -101,9 +98,7 @@ impl Database {
             let params = params.clone();
             let result = self
                 .with_session(async |session| {
-                    if session.idle() > IDLE_LIMIT && !session.status.in_transaction {
-                        session.ping().await.map_err(fault::nothing_stored)?;
-                    }
+                    session.stand_up().await?;
                     session.execute(sql.text(), params).await
                 })
                 .await;

@@ -26,6 +26,9 @@ const FACTS: &str = "SELECT CAST(@@max_allowed_packet AS UNSIGNED), @@global.rea
 /// How many prepared statements a connection keeps.
 const STATEMENT_CACHE: usize = 128;
 
+/// After this much silence the connection is asked whether it still stands before a write is entrusted to it.
+const IDLE_LIMIT: Duration = Duration::from_millis(100);
+
 pub(super) struct Session {
     connection: Conn,
     statement_limit: Duration,
@@ -40,8 +43,10 @@ pub(super) struct Session {
 pub(super) struct Status {
     /// The caller has a transaction open.
     pub(super) in_transaction: bool,
-    /// The caller may have changed variables, the database, or locks.
+    /// The caller may have changed variables, the database, or locks, at some time: locks outlast [`Session::restore`].
     pub(super) altered: bool,
+    /// The caller may have done so since the last [`Session::restore`].
+    pub(super) to_restore: bool,
     /// A backslash does not escape in this session.
     pub(super) no_backslash_escapes: bool,
 }
@@ -105,23 +110,18 @@ impl Session {
         };
         timeout(limit, opened)
             .await
-            .unwrap_or_else(|_| Err(fault::connect_timeout(limit.as_secs())))
-    }
-
-    /// How long nothing was sent.
-    pub(super) fn idle(&self) -> Duration {
-        self.last_used.elapsed()
+            .unwrap_or_else(|_| Err(fault::connect_timeout(limit)))
     }
 
     /// Brings the session back to the library's own state after statements of the caller.
     pub(super) async fn restore(&mut self, database: &str) -> Result<()> {
-        if self.status.altered {
+        if self.status.to_restore {
             let quoted = database.replace('`', "``");
             self.drop_text(&format!("USE `{quoted}`")).await?;
             // Autocommit stays as the caller has it: setting it would commit what is the caller's to commit.
             let state = STATE.split(", SESSION autocommit").next().unwrap_or(STATE);
             self.drop_text(state).await?;
-            self.status.altered = false;
+            self.status.to_restore = false;
             self.status.no_backslash_escapes = false;
         }
         Ok(())
@@ -172,11 +172,15 @@ impl Session {
         self.note(result)
     }
 
-    /// Whether the server still answers.
-    pub(super) async fn ping(&mut self) -> Result<()> {
+    /// Before a write, after some silence: makes sure that the connection still stands. A failure says that nothing was
+    /// sent, and a new connection helps; unless that would lose what the caller has made of the session.
+    pub(super) async fn stand_up(&mut self) -> Result<()> {
+        if self.last_used.elapsed() <= IDLE_LIMIT || self.status != Status::default() {
+            return Ok(());
+        }
         let limit = self.statement_limit;
         let result = limited(limit, self.connection.ping()).await;
-        self.note(result)
+        self.note(result).map_err(fault::nothing_stored)
     }
 
     /// What the last statement did.
@@ -247,6 +251,6 @@ fn size_of_params(params: &[Param]) -> usize {
 async fn limited<T>(limit: Duration, statement: impl Future<Output = mysql_async::Result<T>>) -> Result<T> {
     match timeout(limit, statement).await {
         Ok(result) => result.map_err(fault::of_statement),
-        Err(_) => Err(fault::statement_timeout(limit.as_secs())),
+        Err(_) => Err(fault::statement_timeout(limit)),
     }
 }

@@ -1,0 +1,27 @@
+--TEST--
+php --ri sb prints the version, the number of functions and the INI entries, and no warning
+--FILE--
+<?php
+require __DIR__ . '/../installation.inc';
+[$status, $output, $complaints] = run(Php::command('--ri', 'sb'), '');
+var_dump($status, $complaints);
+$functions = count((new ReflectionExtension('sb'))->getFunctions());
+foreach (['Version => ' . phpversion('sb'), "Functions => $functions", 'sb.connect_timeout', 'sb.statement_timeout', 'mysql_async', 'OpenSSL'] as $part) {
+    echo $part, str_contains($output, $part) ? " is there\n" : " is missing in $output\n";
+}
+echo preg_match('/warning|notice|deprecated/i', $output), "\n";
+[$status, , $complaints] = run(Php::command('-m'), '');
+var_dump($status, $complaints);
+?>
+--EXPECTF--
+int(0)
+string(0) ""
+Version => %s is there
+Functions => %d is there
+sb.connect_timeout is there
+sb.statement_timeout is there
+mysql_async is there
+OpenSSL is there
+0
+int(0)
+string(0) ""
