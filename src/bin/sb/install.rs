@@ -40,13 +40,6 @@ const USER_OF_EMAIL: &str = "
     FROM sb_users
     WHERE email = ?";
 
-/// One bot is enough.
-const ADD_BOT: &str = "
-    INSERT INTO sb_users (first_name, last_name, user_type, creation_time, token, last_activity)
-    SELECT 'Bot', '', 'bot', new.now, new.token, new.now
-    FROM (SELECT ? AS now, ? AS token) new
-    WHERE NOT EXISTS (SELECT 1 FROM sb_users WHERE user_type = 'bot')";
-
 /// What there is for an e-mail address.
 enum Account {
     None,
@@ -60,15 +53,14 @@ pub fn run(options: &Options) -> Result<()> {
     let schema = Schema::of(&configuration.database);
     let engine = Engine::default();
     let plan = engine.run(async |_| schema.installation().await)?;
-    let makes_users = plan.steps.iter().any(|step| step.sql.contains(" sb_users "));
-    let account = if makes_users {
+    let account = if plan.creates("sb_users") {
         Account::None
     } else {
         engine.run(async |process| account(&host, process, &options.admin_email).await)?
     };
     // Everything that could refuse comes before the first change.
-    let password = match &account {
-        Account::None => Some(new_password()?),
+    let hash = match &account {
+        Account::None => Some(crypto::hash_password(new_password()?.expose_secret().as_bytes())?),
         Account::Admin => None,
         Account::Other(user_type) => {
             let email = &options.admin_email;
@@ -84,19 +76,16 @@ pub fn run(options: &Options) -> Result<()> {
         say("The tables are made.")?;
     }
     close(&engine, &schema)?;
-    let is_bot_new = engine.run(async |process| add_bot(&host, process).await)?;
-    say(if is_bot_new {
-        "The bot is made."
-    } else {
-        "The bot is there."
-    })?;
-    match password {
+    // It is made where there is none.
+    call(&engine, &host, "sb_get_bot_id", Map::new())?;
+    say("The bot is there.")?;
+    match hash {
         None => say(&format!(
             "The admin {} is there, with the password as it was.",
             options.admin_email
         ))?,
-        Some(password) => {
-            add_admin(&engine, &host, options, &password)?;
+        Some(hash) => {
+            add_admin(&engine, &host, options, &hash)?;
             say(&format!("The admin {} is made.", options.admin_email))?;
         }
     }
@@ -124,28 +113,30 @@ async fn account(host: &PlainHost, process: &Process, email: &str) -> sb::contra
     })
 }
 
-async fn add_bot(host: &PlainHost, process: &Process) -> sb::contract::Result<bool> {
-    let request = Request::default();
-    let cx = Context::new(host, process, &request);
-    let added = cx
-        .database()?
-        .execute(ADD_BOT, params![cx.now(), crypto::token()?])
-        .await?;
-    Ok(added.affected > 0)
-}
-
-/// Adds the admin, as any other caller would.
-fn add_admin(engine: &Engine, host: &PlainHost, options: &Options, password: &SecretString) -> Result<()> {
+fn add_admin(engine: &Engine, host: &PlainHost, options: &Options, hash: &str) -> Result<()> {
     let settings = Value::map([
         ("email", options.admin_email.as_str().into()),
         ("first_name", options.admin_first_name.as_str().into()),
         ("last_name", options.admin_last_name.as_str().into()),
-        ("password", password.expose_secret().into()),
+        ("password", hash.into()),
         ("user_type", UserType::Admin.into()),
     ]);
-    let add_user = functions::find("sb_add_user").ok_or_else(|| Failure::Failed("sb_add_user is missing".into()))?;
-    let arguments = add_user.named(Map::from_iter([("settings".into(), settings)]))?;
-    add_user.run(engine, host, &Request::default(), arguments)?;
+    call(
+        engine,
+        host,
+        "sb_add_user",
+        Map::from_iter([
+            ("settings".into(), settings),
+            ("hash_password".into(), Value::Bool(false)),
+        ]),
+    )
+}
+
+/// Calls a function of the library, as any other caller would.
+fn call(engine: &Engine, host: &PlainHost, name: &str, arguments: Map) -> Result<()> {
+    let function =
+        functions::find(name).ok_or_else(|| Failure::Failed(format!("this build has no function {name}")))?;
+    function.run(engine, host, &Request::default(), function.named(arguments)?)?;
     Ok(())
 }
 

@@ -13,7 +13,6 @@ mod upgrade;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use failure::Failure;
 
 /// The program of a customer-support chat installation.
 #[derive(Parser)]

@@ -22,15 +22,15 @@ use crate::params;
 /// Changing a large table takes its time, and so does looking through it.
 const STATEMENT_LIMIT: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 
-/// A change waits for those who use the table, and everyone who comes later waits for the change: better to give up.
-const WAIT_POLITELY: &str = "SET SESSION lock_wait_timeout = 60";
-
 /// Rows that one statement fills: a cluster lets no one write while it repeats a large one.
 const CHUNK: u32 = 5_000;
 
 /// The schema of one database.
 pub struct Schema {
     database: Database,
+    /// A change waits for those who use the table, and everyone who comes later waits for the change. It therefore
+    /// waits no longer than their statements do.
+    patience: Duration,
 }
 
 impl Schema {
@@ -41,7 +41,10 @@ impl Schema {
             statement_limit: STATEMENT_LIMIT,
             ..settings.clone()
         });
-        Self { database }
+        Self {
+            database,
+            patience: settings.statement_limit,
+        }
     }
 
     /// What makes an empty database an installation. Tables of another version are refused: they want an upgrade.
@@ -81,7 +84,7 @@ impl Schema {
     /// Carries out one step. When it fails nothing of it is done, or it can be run again.
     pub async fn carry_out(&self, step: &Step) -> Result<()> {
         match step.work {
-            Work::Once => self.run(&step.sql).await,
+            Work::Create(_) | Work::Once => self.run(&step.sql).await,
             Work::ByIds(table) => self.run_by_ids(&step.sql, table).await,
         }
     }
@@ -92,10 +95,11 @@ impl Schema {
     }
 
     async fn run(&self, sql: &str) -> Result<()> {
+        let patience = format!("SET SESSION lock_wait_timeout = {}", self.patience.as_secs().max(1));
         let done = self
             .database
             .with_session(async |session| {
-                session.drop_text(WAIT_POLITELY).await?;
+                session.drop_text(&patience).await?;
                 session.drop_text(sql).await
             })
             .await;

@@ -23,6 +23,8 @@ pub struct Step {
 /// How a step is carried out.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Work {
+    /// By the statement, which makes this table.
+    Create(&'static str),
     /// By the statement.
     Once,
     /// By the statement with the first and the last id of one part of the table after the other.
@@ -61,6 +63,12 @@ impl Plan {
     /// Whether nothing is to be done.
     pub fn is_empty(&self) -> bool {
         self.steps.is_empty()
+    }
+
+    /// Whether it makes that table.
+    pub fn creates(&self, table: &str) -> bool {
+        let is_it = |step: &Step| matches!(step.work, Work::Create(name) if name == table);
+        self.steps.iter().any(is_it)
     }
 
     /// The tables that do not exist, complete.
@@ -178,7 +186,11 @@ fn once(sentence: &str, sql: &str) -> Step {
 }
 
 fn create(table: &Table, for_speed: bool) -> Step {
-    once(&format!("Create the table {}.", table.name), &table.create(for_speed))
+    Step {
+        sentence: format!("Create the table {}.", table.name),
+        sql: table.create(for_speed),
+        work: Work::Create(table.name),
+    }
 }
 
 /// The change of one table: one statement, so that it is copied at most once and is never half changed.
