@@ -31,12 +31,11 @@ pub(super) async fn refuse_loss(database: &Database, live: &Tables) -> Result<()
 /// Statements that count what stands against the change of a table, each with the words behind the number.
 fn obstacles(table: &Table, found: &LiveTable, live: &Tables) -> Vec<(String, String)> {
     let name = table.name;
-    let is_converted = !found.old_charsets().is_empty();
     let mut obstacles = Vec::new();
     for column in &found.columns {
         if let Some(limit) = table
             .column(&column.name)
-            .and_then(|wanted| new_limit(reconciled(wanted, &column.as_column(), is_converted).kind, column))
+            .and_then(|wanted| new_limit(reconciled(table, wanted, column).kind, column))
         {
             let column = &column.name;
             obstacles.push((
@@ -53,7 +52,7 @@ fn obstacles(table: &Table, found: &LiveTable, live: &Tables) -> Vec<(String, St
         .iter()
         .filter(|key| key.unique && key.wanted == Wanted::Always);
     for key in keys {
-        obstacles.extend(repetitions(table, key, found, is_converted));
+        obstacles.extend(repetitions(table, key, found));
     }
     for key in table.foreign_keys {
         let is_bound = found.foreign_keys.values().any(|bound| bound.column == key.column);
@@ -107,16 +106,16 @@ fn new_limit(kind: &str, found: &LiveColumn) -> Option<Limit> {
 }
 
 /// What a unique key counts as the same, where it is new or compares in another way than before.
-fn repetitions(table: &Table, key: &Key, found: &LiveTable, is_converted: bool) -> Option<(String, String)> {
+fn repetitions(table: &Table, key: &Key, found: &LiveTable) -> Option<(String, String)> {
     let columns: Option<Vec<&LiveColumn>> = key.columns.iter().map(|name| found.column(name)).collect();
     // A column that is yet to be added cannot repeat itself.
     let columns = columns?;
-    let holds_text = columns.iter().any(|column| column.charset.is_some());
+    let is_converted = columns.iter().any(|column| column.old_charset().is_some());
     let is_there = found
         .keys
         .values()
         .any(|live| live.unique && live.columns.iter().eq(key.columns.iter()));
-    if is_there && !(is_converted && holds_text) {
+    if is_there && !is_converted {
         return None;
     }
     let compared: Vec<String> = columns

@@ -7,6 +7,9 @@ use super::reference::{Column, ForeignKey, Key, PRIMARY, Table, Wanted};
 impl fmt::Display for Column<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {}", self.name, self.kind)?;
+        if let Some(collation) = self.collation {
+            write!(f, " COLLATE {collation}")?;
+        }
         if !self.nullable {
             f.write_str(" NOT NULL")?;
         }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::reference::{Column, Wanted};
+use super::reference::{Column, Table, Wanted};
 use crate::contract::error::Result;
 use crate::platform::db::Database;
 
@@ -13,6 +13,8 @@ pub(super) type Tables = BTreeMap<String, LiveTable>;
 #[derive(Debug, Default)]
 pub(super) struct LiveTable {
     pub(super) engine: String,
+    /// The collation of columns that name none.
+    pub(super) collation: String,
     pub(super) columns: Vec<LiveColumn>,
     pub(super) keys: BTreeMap<String, LiveKey>,
     /// By name: the column, and what it refers to.
@@ -29,6 +31,7 @@ pub(super) struct LiveColumn {
     invisible: bool,
     /// `None` for a column that holds no text.
     pub(super) charset: Option<String>,
+    collation: Option<String>,
 }
 
 #[derive(Debug, Default)]
@@ -46,12 +49,13 @@ pub(super) struct Reference {
 }
 
 const TABLES: &str = "
-    SELECT TABLE_NAME, ENGINE
+    SELECT TABLE_NAME, ENGINE, TABLE_COLLATION
     FROM information_schema.TABLES
     WHERE TABLE_SCHEMA = DATABASE() AND TABLE_TYPE = 'BASE TABLE' AND TABLE_NAME LIKE 'sb\\_%'";
 
 const COLUMNS: &str = "
-    SELECT TABLE_NAME, COLUMN_NAME, COLUMN_TYPE, IS_NULLABLE, COLUMN_DEFAULT, EXTRA, CHARACTER_SET_NAME
+    SELECT TABLE_NAME, COLUMN_NAME, COLUMN_TYPE, IS_NULLABLE, COLUMN_DEFAULT, EXTRA, CHARACTER_SET_NAME,
+        COLLATION_NAME
     FROM information_schema.COLUMNS
     WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME LIKE 'sb\\_%'
     ORDER BY TABLE_NAME, ORDINAL_POSITION";
@@ -67,24 +71,36 @@ const FOREIGN_KEYS: &str = "
     FROM information_schema.KEY_COLUMN_USAGE
     WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME LIKE 'sb\\_%' AND REFERENCED_TABLE_NAME IS NOT NULL";
 
-type ColumnRow = (String, String, String, String, Option<String>, String, Option<String>);
+type ColumnRow = (
+    String,
+    String,
+    String,
+    String,
+    Option<String>,
+    String,
+    Option<String>,
+    Option<String>,
+);
 /// The column of a key over an expression has no name.
 type KeyRow = (String, String, i64, Option<String>, Option<i64>);
 
 /// Reads the tables of the current database.
 pub(super) async fn inspect(database: &Database) -> Result<Tables> {
-    let tables: Vec<(String, Option<String>)> = database.rows(TABLES, vec![]).await?;
+    let tables: Vec<(String, Option<String>, Option<String>)> = database.rows(TABLES, vec![]).await?;
     let mut tables: Tables = tables
         .into_iter()
-        .map(|(name, engine)| {
+        .map(|(name, engine, collation)| {
             let table = LiveTable {
                 engine: engine.unwrap_or_default(),
+                collation: collation.unwrap_or_default(),
                 ..LiveTable::default()
             };
             (name, table)
         })
         .collect();
-    for (table, name, kind, nullable, default, extra, charset) in database.rows::<ColumnRow>(COLUMNS, vec![]).await? {
+    for (table, name, kind, nullable, default, extra, charset, collation) in
+        database.rows::<ColumnRow>(COLUMNS, vec![]).await?
+    {
         let extra = extra.to_ascii_lowercase();
         let column = LiveColumn {
             name,
@@ -95,6 +111,7 @@ pub(super) async fn inspect(database: &Database) -> Result<Tables> {
             auto_increment: extra.contains("auto_increment"),
             invisible: extra.contains("invisible"),
             charset,
+            collation,
         };
         if let Some(table) = tables.get_mut(&table) {
             table.columns.push(column);
@@ -139,14 +156,23 @@ impl LiveTable {
         self.columns.iter().find(|column| column.name == name)
     }
 
-    /// The character sets of its text columns, apart from the one that every text should be in.
-    pub(super) fn old_charsets(&self) -> Vec<&str> {
-        let mut charsets: Vec<&str> = self
+    /// Whether a column that is added without a character set holds every letter.
+    pub(super) fn is_utf8mb4(&self) -> bool {
+        self.charset() == "utf8mb4"
+    }
+
+    fn charset(&self) -> &str {
+        self.collation.split('_').next().unwrap_or_default()
+    }
+
+    /// The character sets, of the table itself and of the reference's columns, that do not hold every letter.
+    pub(super) fn old_charsets(&self, table: &Table) -> Vec<&str> {
+        let of_columns = table
             .columns
             .iter()
-            .filter_map(|column| column.charset.as_deref())
-            .filter(|charset| *charset != "utf8mb4")
-            .collect();
+            .filter_map(|column| self.column(column.name)?.old_charset());
+        let of_table = std::iter::once(self.charset()).filter(|_| !self.is_utf8mb4());
+        let mut charsets: Vec<&str> = of_table.chain(of_columns).collect();
         charsets.sort_unstable();
         charsets.dedup();
         charsets
@@ -154,11 +180,17 @@ impl LiveTable {
 }
 
 impl LiveColumn {
+    /// The character set of its texts, when it is not the one that holds every letter.
+    pub(super) fn old_charset(&self) -> Option<&str> {
+        self.charset.as_deref().filter(|charset| *charset != "utf8mb4")
+    }
+
     /// The column in the form of the reference.
     pub(super) fn as_column(&self) -> Column<'_> {
         Column {
             name: &self.name,
             kind: &self.kind,
+            collation: self.collation.as_deref(),
             nullable: self.nullable,
             default: self.default.as_deref(),
             auto_increment: self.auto_increment,

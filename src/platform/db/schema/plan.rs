@@ -1,6 +1,6 @@
 //! The steps from the tables as they are to the tables as they should be.
 
-use super::inspection::{LiveTable, Reference, Tables};
+use super::inspection::{LiveColumn, LiveTable, Reference, Tables};
 use super::reference::{Column, ForeignKey, Key, PRIMARY, TABLES, Table, Wanted};
 
 /// What is to be done, in order.
@@ -207,16 +207,20 @@ impl Change {
         if !live.engine.eq_ignore_ascii_case("InnoDB") {
             change.add(format!("InnoDB in place of {}", live.engine), "ENGINE=InnoDB".into());
         }
-        let old_charsets = live.old_charsets();
+        if !live.is_utf8mb4() {
+            change
+                .clauses
+                .push(format!("DEFAULT CHARSET=utf8mb4 COLLATE={}", table.collation));
+        }
+        let old_charsets = live.old_charsets(table);
         if !old_charsets.is_empty() {
-            change.add(
-                format!("utf8mb4 in place of {}", old_charsets.join(" and ")),
-                format!("CONVERT TO CHARACTER SET utf8mb4 COLLATE {}", table.collation),
-            );
+            change
+                .words
+                .push(format!("utf8mb4 in place of {}", old_charsets.join(" and ")));
         }
         let mut above: Option<&str> = None;
         for column in table.columns.iter().filter(|column| is_wanted(column.wanted)) {
-            change.column(column, live, above, !old_charsets.is_empty());
+            change.column(table, column, live, above);
             above = Some(column.name);
         }
         for key in table.keys.iter().filter(|key| is_wanted(key.wanted)) {
@@ -230,7 +234,7 @@ impl Change {
         self.clauses.push(clause);
     }
 
-    fn column(&mut self, column: &Column<'_>, live: &LiveTable, above: Option<&str>, converting: bool) {
+    fn column(&mut self, table: &Table, column: &Column<'_>, live: &LiveTable, above: Option<&str>) {
         let Some(found) = live.column(column.name) else {
             let place = match above {
                 // Where it stands does not matter, and adding it at the end needs no copy of the table.
@@ -244,20 +248,19 @@ impl Change {
             );
             return;
         };
-        let is_text = found.charset.is_some();
+        let target = reconciled(table, column, found);
         let found = found.as_column();
-        let target = reconciled(column, &found, converting);
         if target.is_same(&found) {
-            // Converting would make a text mediumtext, so that as many characters of four bytes as before of three fit.
-            if converting && is_text {
-                self.clauses.push(format!("MODIFY COLUMN {target}"));
-            }
-        } else {
-            self.add(
-                format!("{} {}", target.name, target.kind),
-                format!("MODIFY COLUMN {target}"),
-            );
+            return;
         }
+        let but_for_letters = Column {
+            collation: found.collation,
+            ..target
+        };
+        if !but_for_letters.is_same(&found) {
+            self.words.push(format!("{} becomes {}", target.name, target.kind));
+        }
+        self.clauses.push(format!("MODIFY COLUMN {target}"));
     }
 
     fn key(&mut self, key: &Key, live: &LiveTable) {
@@ -290,6 +293,7 @@ impl Column<'_> {
     fn is_same(&self, other: &Column<'_>) -> bool {
         let about = |column: &Column<'_>| {
             (
+                column.collation.map(ToOwned::to_owned),
                 column.nullable,
                 column.auto_increment,
                 column.default.map(|default| default.trim_matches('\'').to_owned()),
@@ -300,9 +304,17 @@ impl Column<'_> {
 }
 
 /// What becomes of a column that exists: it takes on what it lacks and keeps what it has beyond that.
-pub(super) fn reconciled<'a>(wanted: &Column<'a>, found: &Column<'a>, converting: bool) -> Column<'a> {
+pub(super) fn reconciled<'a>(table: &Table, wanted: &Column<'a>, found: &'a LiveColumn) -> Column<'a> {
+    let is_converted = found.old_charset().is_some();
+    let found = found.as_column();
     Column {
-        kind: kind(wanted.kind, found.kind, converting),
+        kind: kind(wanted.kind, found.kind, is_converted),
+        // Converting the whole table would make a text mediumtext on some servers, so each column is named.
+        collation: if is_converted {
+            Some(table.collation)
+        } else {
+            found.collation
+        },
         nullable: wanted.nullable || found.nullable && !wanted.auto_increment,
         default: found.default.or(wanted.default),
         auto_increment: wanted.auto_increment || found.auto_increment,
@@ -311,9 +323,9 @@ pub(super) fn reconciled<'a>(wanted: &Column<'a>, found: &Column<'a>, converting
     }
 }
 
-fn kind<'a>(wanted: &'a str, found: &'a str, converting: bool) -> &'a str {
+fn kind<'a>(wanted: &'a str, found: &'a str, is_converted: bool) -> &'a str {
     // 191 characters of utf8mb4 are as many as a key holds in every row format.
-    if converting && wanted.starts_with("varchar") && found.starts_with("varchar") {
+    if is_converted && wanted.starts_with("varchar") && found.starts_with("varchar") {
         return wanted;
     }
     match (capacity(wanted), capacity(found)) {

@@ -18,6 +18,8 @@ pub(super) struct Column<'a> {
     pub(super) name: &'a str,
     /// Its type, without a display width: `varchar(191)`.
     pub(super) kind: &'a str,
+    /// How its text compares; `None` for the table's way, and for what is no text.
+    pub(super) collation: Option<&'a str>,
     pub(super) nullable: bool,
     pub(super) default: Option<&'a str>,
     pub(super) auto_increment: bool,
@@ -58,6 +60,7 @@ const fn column<'a>(name: &'a str, kind: &'a str) -> Column<'a> {
     Column {
         name,
         kind,
+        collation: None,
         nullable: true,
         default: None,
         auto_increment: false,
