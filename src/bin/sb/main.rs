@@ -1,3 +1,42 @@
-//! The command-line program.
+//! The command-line program: installs the tables, upgrades them, writes what is generated from the catalog.
+//!
+//! A door like the others: what a function does is decided in the library.
 
-fn main() {}
+mod config_file;
+mod failure;
+mod install;
+mod installation;
+mod progress;
+mod stubs;
+mod upgrade;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// The program of a customer-support chat installation.
+#[derive(Parser)]
+#[command(name = "sb", version, arg_required_else_help = true)]
+struct Program {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Makes the tables, the bot and an admin account in an empty database.
+    Install(install::Options),
+    /// Brings the tables of an older version up to date.
+    Upgrade(upgrade::Options),
+    /// Writes the PHP stub and the reference of all functions, in the project's folder.
+    Stubs(stubs::Options),
+}
+
+fn main() -> ExitCode {
+    let done = match Program::parse().command {
+        Command::Install(options) => install::run(&options),
+        Command::Upgrade(options) => upgrade::run(&options),
+        Command::Stubs(options) => stubs::run(&options),
+    };
+    done.map_or_else(|failure| failure.report(), |()| ExitCode::SUCCESS)
+}

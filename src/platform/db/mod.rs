@@ -7,6 +7,7 @@
 mod caller;
 mod fault;
 mod row;
+pub mod schema;
 mod session;
 mod settings;
 mod sql;

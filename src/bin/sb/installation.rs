@@ -1,0 +1,45 @@
+//! Which installation a command is for.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use clap::Args;
+use sb::platform::configuration::{Configuration, NAMES};
+use sb::platform::host::PlainHost;
+
+use crate::config_file;
+use crate::failure::{Failure, Result};
+
+/// The option that every command of an installation has.
+#[derive(Args)]
+pub struct Installation {
+    /// The installation's config.php. It is read, not run: only its plain define() lines count. What it does not define
+    /// is taken from environment variables of the same names, such as `SB_DB_NAME`.
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+}
+
+/// Where the database is: taken together or not at all, or the file's user could reach the environment's server.
+const PLACE: [&str; 3] = ["SB_DB_HOST", "SB_DB_PORT", "SB_DB_SOCKET"];
+
+impl Installation {
+    /// The installation as a host of the library, and its configuration.
+    pub fn open(&self) -> Result<(PlainHost, Configuration)> {
+        let mut values: BTreeMap<String, String> = std::env::vars_os()
+            .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+            .filter(|(name, _)| NAMES.iter().any(|(known, _)| known == name))
+            .collect();
+        if let Some(path) = &self.config {
+            let text = std::fs::read(path)
+                .map_err(|error| Failure::Unconfigured(format!("{} cannot be read: {error}", path.display())))?;
+            let defined = config_file::read(&text);
+            if PLACE.iter().any(|name| defined.contains_key(*name)) {
+                values.retain(|name, _| !PLACE.contains(&name.as_str()));
+            }
+            values.extend(defined);
+        }
+        let host = PlainHost::new(values);
+        let configuration = Configuration::read(&host)?;
+        Ok((host, configuration))
+    }
+}

@@ -1,0 +1,7 @@
+//! The command-line program: installing, upgrading, its statuses.
+
+mod bench;
+mod install;
+mod schema;
+mod statuses;
+mod upgrade;
