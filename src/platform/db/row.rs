@@ -93,12 +93,18 @@ pub(super) fn text_of(cell: Cell) -> Value {
 
 /// `YYYY-MM-DD HH:MM:SS`, the zero date included. By hand: it stands in every record, `format!` takes five times as long.
 fn date_text(year: u16, month: u8, day: u8, hour: u8, minute: u8, second: u8) -> Vec<u8> {
-    let digit = |number: u16| b'0' + u8::try_from(number % 10).unwrap_or(0);
-    let mut text = vec![digit(year / 1000), digit(year / 100), digit(year / 10), digit(year)];
-    for (mark, number) in [(b'-', month), (b'-', day), (b' ', hour), (b':', minute), (b':', second)] {
-        text.extend([mark, digit(u16::from(number / 10)), digit(u16::from(number))]);
-    }
-    text
+    let [y1, y2] = two_digits(u8::try_from(year / 100).unwrap_or(0));
+    let [y3, y4] = two_digits(u8::try_from(year % 100).unwrap_or(0));
+    let ([m1, m2], [d1, d2]) = (two_digits(month), two_digits(day));
+    let ([h1, h2], [i1, i2], [s1, s2]) = (two_digits(hour), two_digits(minute), two_digits(second));
+    [
+        y1, y2, y3, y4, b'-', m1, m2, b'-', d1, d2, b' ', h1, h2, b':', i1, i2, b':', s1, s2,
+    ]
+    .to_vec()
+}
+
+fn two_digits(number: u8) -> [u8; 2] {
+    [b'0' + number / 10 % 10, b'0' + number % 10]
 }
 
 /// Rows under the names that the contract gives them.
