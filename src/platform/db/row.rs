@@ -107,15 +107,18 @@ fn two_digits(number: u8) -> [u8; 2] {
     [b'0' + number / 10 % 10, b'0' + number % 10]
 }
 
+/// The cells of a row as they leave.
+pub(super) fn cells(row: mysql_async::Row) -> impl Iterator<Item = Value> {
+    row.unwrap_raw()
+        .into_iter()
+        .map(|cell| cell.map_or(Value::Null, text_of))
+}
+
 /// Rows under the names that the contract gives them.
 pub(super) fn records(rows: Vec<mysql_async::Row>, columns: &'static [&'static str]) -> Records {
     let mut records = Records::new(Columns::Static(columns));
     for row in rows {
-        records.push(
-            row.unwrap_raw()
-                .into_iter()
-                .map(|cell| cell.map_or(Value::Null, text_of)),
-        );
+        records.push(cells(row));
     }
     records
 }
