@@ -30,7 +30,7 @@ use tokio::time::sleep;
 pub use transaction::{OnUnknown, Transaction};
 
 use crate::contract::error::{Error, Outcome, Result};
-use crate::contract::value::Records;
+use crate::contract::value::{Records, Value};
 
 /// The driver, for people who look for it.
 pub const DRIVER: &str = "mysql_async 0.37, one held connection per process, utf8mb4, strict mode, UTC";
@@ -89,6 +89,17 @@ impl Database {
         columns: &'static [&'static str],
     ) -> Result<Records> {
         Ok(row::records(self.read(&sql.into(), params).await?, columns))
+    }
+
+    /// The rows of a query, their cells as text.
+    pub async fn cells(&self, sql: impl Into<Sql>, params: Vec<Param>) -> Result<Vec<Vec<Value>>> {
+        Ok(self
+            .read(&sql.into(), params)
+            .await?
+            .into_iter()
+            .map(row::cells)
+            .map(Iterator::collect)
+            .collect())
     }
 
     /// One statement that writes, committed when this returns.

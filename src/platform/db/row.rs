@@ -93,23 +93,32 @@ pub(super) fn text_of(cell: Cell) -> Value {
 
 /// `YYYY-MM-DD HH:MM:SS`, the zero date included. By hand: it stands in every record, `format!` takes five times as long.
 fn date_text(year: u16, month: u8, day: u8, hour: u8, minute: u8, second: u8) -> Vec<u8> {
-    let digit = |number: u16| b'0' + u8::try_from(number % 10).unwrap_or(0);
-    let mut text = vec![digit(year / 1000), digit(year / 100), digit(year / 10), digit(year)];
-    for (mark, number) in [(b'-', month), (b'-', day), (b' ', hour), (b':', minute), (b':', second)] {
-        text.extend([mark, digit(u16::from(number / 10)), digit(u16::from(number))]);
-    }
-    text
+    let [y1, y2] = two_digits(u8::try_from(year / 100).unwrap_or(0));
+    let [y3, y4] = two_digits(u8::try_from(year % 100).unwrap_or(0));
+    let ([m1, m2], [d1, d2]) = (two_digits(month), two_digits(day));
+    let ([h1, h2], [i1, i2], [s1, s2]) = (two_digits(hour), two_digits(minute), two_digits(second));
+    [
+        y1, y2, y3, y4, b'-', m1, m2, b'-', d1, d2, b' ', h1, h2, b':', i1, i2, b':', s1, s2,
+    ]
+    .to_vec()
+}
+
+fn two_digits(number: u8) -> [u8; 2] {
+    [b'0' + number / 10 % 10, b'0' + number % 10]
+}
+
+/// The cells of a row as they leave.
+pub(super) fn cells(row: mysql_async::Row) -> impl Iterator<Item = Value> {
+    row.unwrap_raw()
+        .into_iter()
+        .map(|cell| cell.map_or(Value::Null, text_of))
 }
 
 /// Rows under the names that the contract gives them.
 pub(super) fn records(rows: Vec<mysql_async::Row>, columns: &'static [&'static str]) -> Records {
     let mut records = Records::new(Columns::Static(columns));
     for row in rows {
-        records.push(
-            row.unwrap_raw()
-                .into_iter()
-                .map(|cell| cell.map_or(Value::Null, text_of)),
-        );
+        records.push(cells(row));
     }
     records
 }
