@@ -47,7 +47,7 @@ impl Session for Core {
         let function = functions::find(name).ok_or_else(|| format!("there is no function {name}"))?;
         let arguments = match arguments {
             Value::Map(named) => function.named(named),
-            Value::List(values) => Ok(Arguments::new(values.into_iter().map(Some).collect())),
+            Value::List(values) => Ok(Arguments::of_values(values)),
             other => return Err(format!("no arguments: {other:?}")),
         };
         let result = arguments.and_then(|arguments| function.run(&self.engine, &self.host, &self.request, arguments));

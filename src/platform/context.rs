@@ -146,13 +146,12 @@ impl<'a> Context<'a> {
 
     /// The installation's configuration.
     pub fn configuration(&self) -> Result<&Configuration> {
-        let configuration = match self.request.configuration.get() {
-            Some(configuration) => configuration,
-            None => {
-                // Only a complete one is kept: a caller may define what is missing later in the same request.
-                let configuration = Configuration::read(self.host)?;
-                self.request.configuration.get_or_init(|| configuration)
-            }
+        let configuration = if let Some(configuration) = self.request.configuration.get() {
+            configuration
+        } else {
+            // Only a complete one is kept: a caller may define what is missing later in the same request.
+            let configuration = Configuration::read(self.host)?;
+            self.request.configuration.get_or_init(|| configuration)
         };
         // At each call: a forked child goes on with the request of its parent, but has a process of its own.
         self.process.database.configure(&configuration.database);

@@ -178,7 +178,7 @@ fn found(keys: &[Value], results: &[Value]) -> Result<Value, String> {
         value = value
             .get(&key)
             .ok_or_else(|| format!("~result finds no {key:?} in {value:?}"))?
-            .into_owned();
+            .clone();
     }
     Ok(value)
 }

@@ -3,7 +3,7 @@
 use mysql_async::{Row, Value as Cell};
 
 use super::row::text_of;
-use super::session::{Session, Written};
+use super::session::{Alteration, Session, Written};
 use super::{Database, fault};
 use crate::contract::error::{Error, Result};
 use crate::contract::value::{Columns, Key, Records};
@@ -70,8 +70,9 @@ async fn run_once(session: &mut Session, sql: &[u8], statement: &Statement) -> R
     if !statement.reads_only {
         session.stand_up().await?;
     }
-    session.status.altered |= statement.alters_session;
-    session.status.to_restore |= statement.alters_session;
+    if statement.alters_session {
+        session.status.alteration = Alteration::Present;
+    }
     let rows = session.caller_rows(sql).await?;
     Ok(Answer {
         rows: named(rows),

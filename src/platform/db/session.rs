@@ -18,7 +18,7 @@ use crate::contract::error::{Outcome, Result};
 /// silent changes, backslashes escape, and dates are UTC.
 const STATE: &str = "SET NAMES utf8mb4, \
     SESSION sql_mode = 'STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION', \
-    SESSION time_zone = '+00:00', SESSION autocommit = 1";
+    SESSION time_zone = '+00:00'";
 
 /// Facts about the server. A table is not read here: whether the server can be written to is all that is asked.
 const FACTS: &str = "SELECT CAST(@@max_allowed_packet AS UNSIGNED), @@global.read_only";
@@ -43,12 +43,22 @@ pub(super) struct Session {
 pub(super) struct Status {
     /// The caller has a transaction open.
     pub(super) in_transaction: bool,
-    /// The caller may have changed variables, the database, or locks, at some time: locks outlast [`Session::restore`].
-    pub(super) altered: bool,
-    /// The caller may have done so since the last [`Session::restore`].
-    pub(super) to_restore: bool,
+    /// What has become of variables, the database, or locks.
+    pub(super) alteration: Alteration,
     /// A backslash does not escape in this session.
     pub(super) no_backslash_escapes: bool,
+}
+
+/// What the caller's statements may have changed, besides rows.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum Alteration {
+    /// Nothing.
+    #[default]
+    None,
+    /// Something that holds now.
+    Present,
+    /// Something, of which [`Session::restore`] took back what it can: locks and temporary tables outlast it.
+    Restored,
 }
 
 /// What a write did.
@@ -93,17 +103,17 @@ impl Session {
         let opened = async {
             let mut connection = Conn::new(options).await.map_err(fault::of_connect)?;
             let mut facts = connection
-                .query_iter(format!("{STATE}; {FACTS}"))
+                .query_iter(format!("{STATE}, SESSION autocommit = 1; {FACTS}"))
                 .await
                 .map_err(fault::of_connect)?;
             facts.collect::<Row>().await.map_err(fault::of_connect)?;
-            let facts: Vec<(u64, Option<i64>)> = facts.collect_and_drop().await.map_err(fault::of_connect)?;
-            let (max_packet, read_only) = facts.first().copied().unwrap_or((1 << 20, None));
+            let facts: Vec<(u64, Option<String>)> = facts.collect_and_drop().await.map_err(fault::of_connect)?;
+            let (max_packet, read_only) = facts.into_iter().next().unwrap_or((1 << 20, None));
             Ok(Self {
                 connection,
                 statement_limit: settings.statement_limit,
                 max_packet: usize::try_from(max_packet).unwrap_or(usize::MAX),
-                writable: read_only.unwrap_or(0) == 0,
+                writable: matches!(read_only.as_deref(), None | Some("0" | "OFF")),
                 last_used: Instant::now(),
                 status: Status::default(),
             })
@@ -115,13 +125,12 @@ impl Session {
 
     /// Brings the session back to the library's own state after statements of the caller.
     pub(super) async fn restore(&mut self, database: &str) -> Result<()> {
-        if self.status.to_restore {
+        if self.status.alteration == Alteration::Present {
             let quoted = database.replace('`', "``");
             self.drop_text(&format!("USE `{quoted}`")).await?;
             // Autocommit stays as the caller has it: setting it would commit what is the caller's to commit.
-            let state = STATE.split(", SESSION autocommit").next().unwrap_or(STATE);
-            self.drop_text(state).await?;
-            self.status.to_restore = false;
+            self.drop_text(STATE).await?;
+            self.status.alteration = Alteration::Restored;
             self.status.no_backslash_escapes = false;
         }
         Ok(())

@@ -20,7 +20,7 @@ use crate::contract::error::{Error, Result};
 use crate::params;
 
 /// Changing a large table takes its time, and so does looking through it.
-const STATEMENT_LIMIT: Duration = Duration::from_secs(7 * 24 * 60 * 60);
+const STATEMENT_LIMIT: Duration = Duration::from_hours(7 * 24);
 
 /// Rows that one statement fills: a cluster lets no one write while it repeats a large one.
 const CHUNK: u32 = 5_000;
@@ -37,7 +37,7 @@ impl Schema {
     /// The schema of the database that these settings name. It connects on first use.
     pub fn of(settings: &Settings) -> Self {
         let database = Database::default();
-        database.configure(Settings {
+        database.configure(&Settings {
             statement_limit: STATEMENT_LIMIT,
             ..settings.clone()
         });
