@@ -479,9 +479,19 @@ impl Argument for StatusCode {
     }
 }
 
-/// A number where -1 stands for "none": departments.
+/// A department, where -1 and 0 stand for "none".
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Department(pub Option<u8>);
+pub struct Department(Option<i64>);
+
+impl Department {
+    /// The department as its column holds it.
+    pub fn fitting(self) -> Result<Option<u8>> {
+        let fits = |number| u8::try_from(number).ok().filter(|number| (1..=127).contains(number));
+        self.0
+            .map(|number| fits(number).ok_or_else(|| Error::too_long("department", "1 to 127")))
+            .transpose()
+    }
+}
 
 impl Argument for Department {
     const TYPE: &'static str = "int|string";
@@ -491,13 +501,8 @@ impl Argument for Department {
         if is_absent(&value) {
             return Some(Self(None));
         }
-        match i64::from_value(value)? {
-            -1 | 0 => Some(Self(None)),
-            number => u8::try_from(number)
-                .ok()
-                .filter(|number| (1..=127).contains(number))
-                .map(|number| Self(Some(number))),
-        }
+        let number = i64::from_value(value)?;
+        Some(Self((number != -1 && number != 0).then_some(number)))
     }
 }
 
@@ -827,6 +832,7 @@ mod tests {
 
     #[test]
     fn a_department_is_a_small_number_or_none() {
+        let fitting = |value: Value| taken::<Department>(value, None).unwrap().fitting();
         for value in [
             Value::Int(-1),
             "-1".into(),
@@ -835,12 +841,13 @@ mod tests {
             Value::Null,
             Value::Int(0),
         ] {
-            assert_eq!(taken::<Department>(value, None).unwrap(), Department(None));
+            assert_eq!(fitting(value), Ok(None));
         }
-        assert_eq!(taken::<Department>("127".into(), None).unwrap(), Department(Some(127)));
-        for value in [Value::Int(128), Value::Int(-2), "x".into()] {
-            assert!(taken::<Department>(value, None).is_err());
+        assert_eq!(fitting("127".into()), Ok(Some(127)));
+        for value in [Value::Int(128), Value::Int(-2)] {
+            assert_eq!(fitting(value).unwrap_err().code(), "too-long");
         }
+        assert!(taken::<Department>("x".into(), None).is_err());
     }
 
     fn any_value() -> impl Strategy<Value = Value> {

@@ -32,7 +32,7 @@ pub(super) async fn new_conversation(
     user_id: UserId,
     status_code: StatusCode,
     title: String,
-    Department(department): Department,
+    department: Department,
     agent_id: Option<UserId>,
     source: Option<String>,
     extra: Option<String>,
@@ -42,6 +42,7 @@ pub(super) async fn new_conversation(
         StatusCode::NotGiven => ConversationStatus::Live,
         StatusCode::Skip | StatusCode::Invalid => return Err(Code::InvalidStatusCode.into()),
     };
+    let department = department.fitting()?;
     check_length("title", &title, 191)?;
     check_length("source", source.as_deref().unwrap_or_default(), 2)?;
     check_length("extra", extra.as_deref().unwrap_or_default(), 191)?;

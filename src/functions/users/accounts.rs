@@ -252,6 +252,13 @@ impl Account {
         let (first_name, last_name) = (text("first_name", NAME_LIMIT)?, text("last_name", NAME_LIMIT)?);
         let (profile_image, user_type) = (text("profile_image", TEXT_LIMIT)?, text("user_type", usize::MAX)?);
         let email = given::<String>(&mut settings, "email")?.map(|email| email.trim().to_owned());
+        if email.iter().any(|email| email.contains(char::is_control)) {
+            // The table's collation does not see them, and a line break would end a mail header.
+            return Err(Error::Refused {
+                code: "invalid-email",
+                message: "email contains a control character".into(),
+            });
+        }
         let email = email.map(|email| fitting("email", email, TEXT_LIMIT)).transpose()?;
         let password = given::<Bytes>(&mut settings, "password")?.filter(|Bytes(password)| !password.is_empty());
         let department = settings
@@ -326,8 +333,12 @@ impl Account {
 /// The department of a settings map that has the key; 0 for none.
 fn given_department(settings: &mut Map) -> Result<u8> {
     let value = settings.shift_remove(&Key::from("department")).unwrap_or_default();
-    let Department(department) = Department::from_value(value).ok_or_else(|| Error::too_long("department", "127"))?;
-    Ok(department.unwrap_or(0))
+    let department = Department::from_value(value);
+    let department = department.ok_or(Error::Argument {
+        name: "department",
+        expected: Department::EXPECTED,
+    })?;
+    Ok(department.fitting()?.unwrap_or(0))
 }
 
 /// The name of someone who gave none: the setting `visitor-default-name`, or User, and `#` with five digits.

@@ -4,8 +4,9 @@ use super::login::{record_by_email, record_by_id, session};
 use crate::contract::error::Result;
 use crate::contract::ids::UserId;
 use crate::contract::value::Key;
-use crate::contract::{Value, json};
+use crate::contract::{Argument, Map, Value, json};
 use crate::platform::Context;
+use crate::platform::context::ActiveUser;
 use crate::platform::crypto::Purpose;
 use crate::platform::records::LOGIN;
 
@@ -23,20 +24,25 @@ pub(super) async fn get_active_user(cx: &Context<'_>, db: bool, login_app: Optio
             None => return Ok(None),
         }
     } else {
-        // What server code put there, completed to the fields of the contract.
-        let mut given = active.record;
-        LOGIN
-            .iter()
-            .map(|name| {
-                (
-                    Key::from(*name),
-                    given.swap_remove(&Key::from(*name)).unwrap_or_else(|| "".into()),
-                )
-            })
-            .collect()
+        completed(active)
     };
     let data = cx.login_data(&record).await?;
     Ok(Some(Value::List(vec![Value::Map(record), data.into()])))
+}
+
+/// What server code said of the active user, completed to the fields of the contract.
+fn completed(active: ActiveUser) -> Map {
+    let mut given = active.record;
+    let mut text = |name: &'static str| {
+        given
+            .swap_remove(&Key::from(name))
+            .and_then(String::from_value)
+            .unwrap_or_default()
+            .into()
+    };
+    let mut record: Map = LOGIN.iter().map(|name| (Key::from(*name), text(name))).collect();
+    record.insert("id".into(), active.id.into());
+    record
 }
 
 /// Ends the session.

@@ -141,7 +141,7 @@ async fn by_password(cx: &Context<'_>, email: &str, password: &[u8]) -> Result<O
         .records(BY_EMAIL, params![email], WITH_PASSWORD)
         .await?
         .rows()
-        .next();
+        .find(|user| is_email_of(user, email));
     let hash = user
         .as_ref()
         .and_then(|user| at(user, "password"))
@@ -165,6 +165,12 @@ async fn by_password(cx: &Context<'_>, email: &str, password: &[u8]) -> Result<O
         cx.database()?.execute(STORE_HASH, params![stronger, id, hash]).await?;
     }
     Ok(Some(user))
+}
+
+/// Whether the address is the user's but for case. The column's collation also passes over accents and controls.
+fn is_email_of(user: &Map, email: &str) -> bool {
+    let own = at(user, "email").and_then(Value::as_str).unwrap_or_default();
+    own.to_lowercase() == email.to_lowercase()
 }
 
 /// Slows a spray of wrong passwords, against one account and from one address.

@@ -141,7 +141,8 @@ functions! {
     /// @param $settings_extra extra details: slug to [value, Name], or to the value; empty values are left out
     /// @param $login_app accepted for older callers
     /// @param $hash_password false when the password is a hash already
-    /// @errors duplicate-email, invalid-user-type; SBError too-long, invalid-password; the text of a database error
+    /// @errors duplicate-email, invalid-user-type; SBError too-long, invalid-email, invalid-password; the text of a
+    ///     database error
     async fn sb_add_user(
         settings: Map = [],
         settings_extra: Details = [],
