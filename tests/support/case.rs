@@ -9,6 +9,8 @@ use sb::contract::value::{Failure, FailureClass};
 use sb::contract::{Key, Value};
 use serde::{Deserialize, Deserializer};
 
+use super::matching::plain;
+
 /// A file of cases.
 #[derive(Clone)]
 pub struct File {
@@ -169,7 +171,7 @@ fn stand_in(name: &[u8], of: &Value, results: &[Value]) -> Option<Result<Value, 
 
 /// What lies under `keys` in the results of the earlier calls.
 fn found(keys: &[Value], results: &[Value]) -> Result<Value, String> {
-    let mut value = Value::List(results.to_vec());
+    let mut value = plain(&Value::List(results.to_vec()));
     for key in keys {
         let key = match key {
             Value::Int(number) => Key::Int(*number),

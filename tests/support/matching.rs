@@ -92,7 +92,7 @@ fn is_now(text: &str) -> bool {
 }
 
 /// A value without the forms that only its sender sees: records are maps, and a map with the keys 0, 1, 2 … is a list.
-fn plain(value: &Value) -> Value {
+pub fn plain(value: &Value) -> Value {
     match value {
         Value::Record(record) => plain(&Value::Map(
             record.row(0).map(|(key, cell)| (key, cell.clone())).collect(),
