@@ -39,19 +39,20 @@ const BY_DETAIL: &str = "
     ORDER BY u.id
     LIMIT 1";
 
+const USER_OF_CONVERSATION: &[&str] = &["id", "email"];
+
 const OWNER: &str = "
-    SELECT u.id, u.email, c.user_id
+    SELECT u.id, u.email
     FROM sb_conversations c
     JOIN sb_users u ON u.id = c.user_id
     WHERE c.id = ?";
 
 /// The key on the conversation holds the messages in the order of their ids: the newest by an agent is near its end.
 const LAST_AGENT: &str = "
-    SELECT u.id, u.email, c.user_id
-    FROM sb_conversations c
-    JOIN sb_messages m ON m.conversation_id = c.id
+    SELECT u.id, u.email
+    FROM sb_messages m
     JOIN sb_users u ON u.id = m.user_id
-    WHERE c.id = ? AND u.user_type IN ('agent', 'admin')
+    WHERE m.conversation_id = ? AND u.user_type IN ('agent', 'admin')
     ORDER BY m.id DESC
     LIMIT 1";
 
@@ -89,13 +90,13 @@ pub(super) async fn get_user_from_conversation(
     conversation_id: ConversationId,
     agent: bool,
 ) -> Result<Option<Value>> {
+    cx.check_conversation(conversation_id).await?;
     let sql = if agent { LAST_AGENT } else { OWNER };
-    let row: Option<(u32, Option<String>, u32)> = cx.database()?.row(sql, params![conversation_id]).await?;
-    let Some((id, email, owner)) = row else { return Ok(None) };
-    cx.check_owner(owner.into()).await?;
-    let mut user = Records::new(Columns::Static(&["id", "email"]));
-    user.push([UserId::from(id).into(), email.map_or(Value::Null, Value::from)]);
-    Ok(Some(Value::Record(user)))
+    let user = cx
+        .database()?
+        .records(sql, params![conversation_id], USER_OF_CONVERSATION)
+        .await?;
+    Ok((!user.is_empty()).then_some(Value::Record(user)))
 }
 
 /// The bot, which is made when there is none.
