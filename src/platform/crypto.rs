@@ -42,6 +42,8 @@ pub struct Keys {
 const VERSION: u8 = 1;
 const NONCE: usize = 12;
 const TAG: usize = 16;
+/// Random bytes of a user token.
+const TOKEN: usize = 20;
 const HEADER: usize = 2 + NONCE;
 
 impl Keys {
@@ -77,6 +79,12 @@ impl Keys {
         packed.extend(sealed);
         packed.extend(tag);
         Ok(URL_SAFE_NO_PAD.encode(packed))
+    }
+
+    /// A token that is the same each time: the unique key of its column then lets only one such row be.
+    pub fn token_of(&self, what: &str) -> Result<String> {
+        let bytes = derive(&self.current, &format!("sb/token/{what}"), TOKEN)?;
+        Ok(hexadecimal(bytes.expose_secret()))
     }
 
     /// Decrypts; `None` when the text was not made by these keys for this purpose, or was changed since.
@@ -144,7 +152,7 @@ pub fn random(bytes: &mut [u8]) -> Result<()> {
 
 /// A new user token: 40 lower-case hexadecimal characters.
 pub fn token() -> Result<String> {
-    let mut bytes = [0; 20];
+    let mut bytes = [0; TOKEN];
     random(&mut bytes)?;
     Ok(hexadecimal(&bytes))
 }

@@ -37,12 +37,12 @@ const REMOVE_DETAIL: &str = "
     WHERE user_id = ? AND slug = ?";
 
 /// A unique key refused the row.
-const DUPLICATE: u16 = 1062;
+pub(super) const DUPLICATE: u16 = 1062;
 
 /// Characters that a name column holds, and a stored hash.
-const NAME_LIMIT: usize = 100;
+pub(super) const NAME_LIMIT: usize = 100;
 /// Characters that an e-mail, image, slug or detail-name column holds.
-const TEXT_LIMIT: usize = 191;
+pub(super) const TEXT_LIMIT: usize = 191;
 /// Bytes that a detail's value holds.
 const VALUE_LIMIT: usize = 65_535;
 

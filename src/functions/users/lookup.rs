@@ -1,9 +1,9 @@
 //! Finding one user.
 
+use super::accounts::{DUPLICATE, NAME_LIMIT, TEXT_LIMIT};
+use crate::contract::Value;
 use crate::contract::error::Result;
 use crate::contract::ids::{ConversationId, UserId};
-use crate::contract::value::Columns;
-use crate::contract::{Records, Value};
 use crate::params;
 use crate::platform::Context;
 use crate::platform::crypto;
@@ -65,10 +65,6 @@ const ADD_BOT: &str = "
     INSERT INTO sb_users (first_name, last_name, profile_image, user_type, creation_time, token, last_activity)
     VALUES (?, '', ?, 'bot', ?, ?, ?)";
 
-const REMOVE_BOT: &str = "
-    DELETE FROM sb_users
-    WHERE id = ?";
-
 /// The first user with a value in a column or detail.
 pub(super) async fn get_user_by(cx: &Context<'_>, by: String, value: String) -> Result<Option<Value>> {
     if value.is_empty() {
@@ -101,23 +97,35 @@ pub(super) async fn get_user_from_conversation(
 
 /// The bot, which is made when there is none.
 pub(super) async fn get_bot_id(cx: &Context<'_>) -> Result<UserId> {
-    let database = cx.database()?;
     if let Some(bot) = bot(cx).await? {
         return Ok(bot);
     }
+    // Of those who make one at the same time the unique key of the token lets one through, on every node of a cluster.
+    match add_bot(cx, cx.keys().await?.token_of("bot")?).await {
+        Err(error) if error.database_number() == Some(DUPLICATE) => match bot(cx).await? {
+            Some(bot) => Ok(bot),
+            // Who has that token was the bot once and is someone else now.
+            None => add_bot(cx, crypto::token()?).await,
+        },
+        added => added,
+    }
+}
+
+async fn add_bot(cx: &Context<'_>, token: String) -> Result<UserId> {
     let settings = cx.settings().await?;
     let name = settings.text("bot-name").unwrap_or_else(|| "Bot".to_owned());
+    let name: String = name.chars().take(NAME_LIMIT).collect();
     let image = settings.text("bot-image").unwrap_or_default();
-    let added = database
-        .execute(ADD_BOT, params![name, image, cx.now(), crypto::token()?, cx.now()])
+    let image = if image.chars().nth(TEXT_LIMIT).is_some() {
+        ""
+    } else {
+        &image
+    };
+    let added = cx
+        .database()?
+        .execute(ADD_BOT, params![name, image, cx.now(), token, cx.now()])
         .await?;
-    let own = UserId::from(u32::try_from(added.insert_id).unwrap_or_default());
-    // Whoever made one at the same time sees both: the first stays.
-    let first = bot(cx).await?.unwrap_or(own);
-    if first != own {
-        database.execute(REMOVE_BOT, params![own]).await?;
-    }
-    Ok(first)
+    Ok(UserId::from(u32::try_from(added.insert_id).unwrap_or_default()))
 }
 
 async fn bot(cx: &Context<'_>) -> Result<Option<UserId>> {
