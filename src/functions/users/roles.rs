@@ -4,7 +4,7 @@ use crate::contract::error::Result;
 use crate::contract::ids::UserId;
 use crate::contract::status::UserType;
 use crate::contract::value::at;
-use crate::contract::{Argument, Key, Map, Value};
+use crate::contract::{Argument, Key, Map, Value, json};
 use crate::params;
 use crate::platform::Context;
 
@@ -17,23 +17,10 @@ const DEPARTMENT: &str = "
 pub(super) async fn is_agent(cx: &Context<'_>, user: Value, exclude_bot: bool, only_admin: bool) -> Result<bool> {
     let user_type = match user {
         Value::Bytes(text) if !text.is_empty() && text != b"false" => {
-            std::str::from_utf8(&text).ok().and_then(|text| text.parse().ok())
+            let known = std::str::from_utf8(&text).ok().and_then(|text| text.parse().ok());
+            known.or_else(|| json::decode(&text).and_then(|user| type_of(&user)))
         }
-        Value::Map(user) => at(&user, "user_type")
-            .and_then(Value::as_str)
-            .and_then(|text| text.parse().ok()),
-        Value::Record(user) => {
-            let user = Value::Record(user);
-            user.get(&Key::from("user_type"))
-                .and_then(Value::as_str)
-                .and_then(|text| text.parse().ok())
-        }
-        // The pair that sb_get_active_user gives.
-        Value::List(pair) => pair
-            .first()
-            .and_then(|user| user.get(&Key::from("user_type")))
-            .and_then(Value::as_str)
-            .and_then(|text| text.parse().ok()),
+        user @ (Value::Map(_) | Value::Record(_) | Value::List(_)) => type_of(&user),
         _ => cx.active_user().await?.and_then(|user| user.user_type),
     };
     Ok(match user_type {
@@ -42,6 +29,13 @@ pub(super) async fn is_agent(cx: &Context<'_>, user: Value, exclude_bot: bool, o
         Some(UserType::Bot) => !only_admin && !exclude_bot,
         _ => false,
     })
+}
+
+/// The type of a user record, or of the one in the pair that sb_get_active_user gives.
+fn type_of(user: &Value) -> Option<UserType> {
+    let user = user.get(&Key::Int(0)).unwrap_or(user);
+    let user_type = user.get(&Key::from("user_type")).and_then(Value::as_str);
+    user_type.and_then(|text| text.parse().ok())
 }
 
 /// The settings of the supervisor, when the active user is one. Generation 5 keeps several, in `supervisors`.
