@@ -521,17 +521,24 @@ impl Argument for Since {
 
     fn from_value(value: Value) -> Option<Self> {
         match value {
-            Value::Int(number) => Some(Self::Id(u32::try_from(number.max(0)).unwrap_or(u32::MAX))),
+            Value::Int(number) => Some(Self::id(number)),
             Value::Bytes(text) => {
                 let text = std::str::from_utf8(&text).ok()?.trim();
                 if text.is_empty() {
                     return Some(Self::Id(0));
                 }
-                time(text).map(Self::Time).or_else(|| text.parse().ok().map(Self::Id))
+                time(text).map(Self::Time).or_else(|| text.parse().ok().map(Self::id))
             }
             value if is_absent(&value) => Some(Self::Id(0)),
             _ => None,
         }
+    }
+}
+
+impl Since {
+    /// After a record. Below all ids everything is new, beyond them nothing.
+    fn id(number: i64) -> Self {
+        Self::Id(u32::try_from(number.max(0)).unwrap_or(u32::MAX))
     }
 }
 
