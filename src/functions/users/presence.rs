@@ -94,7 +94,9 @@ pub(super) async fn set_typing(
     if let Some(conversation_id) = conversation_id {
         cx.check_conversation(conversation_id).await?;
     }
-    let place = conversation_id.map_or(NOWHERE, |id| i64::from(id.number()));
+    let place = conversation_id
+        .filter(|id| id.is_some())
+        .map_or(NOWHERE, |id| i64::from(id.number()));
     cx.database()?
         .execute(SET_TYPING, params![place, cx.now(), user_id])
         .await?;
