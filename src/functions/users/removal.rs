@@ -13,13 +13,13 @@ const UNASSIGN: &str = "
     SET agent_id = NULL
     WHERE agent_id IN ";
 
-/// The internal notes of a conversation are a row of the settings.
+/// The internal notes of a conversation are a row of the settings, found by its key. A subquery in its place would be
+/// run for every row of the settings.
 const FORGET_NOTES: &str = "
-    DELETE FROM sb_settings
-    WHERE name IN (
-        SELECT CONCAT('notes-', c.id)
-        FROM sb_conversations c
-        WHERE c.user_id IN ";
+    DELETE s
+    FROM sb_conversations c
+    JOIN sb_settings s ON s.name = CONCAT('notes-', c.id)
+    WHERE c.user_id IN ";
 
 /// Conversations, messages and details follow by their foreign keys.
 const DELETE_USERS: &str = "
@@ -62,10 +62,9 @@ pub(super) async fn delete_leads(cx: &Context<'_>) -> Result<bool> {
 
 async fn delete_chunk(cx: &Context<'_>, ids: &[UserId]) -> Result<()> {
     let deleted = cx.database()?.transaction(OnUnknown::Report, async |transaction| {
-        for (part, end) in [(UNASSIGN, ""), (FORGET_NOTES, ")"), (DELETE_USERS, "")] {
+        for part in [UNASSIGN, FORGET_NOTES, DELETE_USERS] {
             let mut statement = Builder::new(part, params![]);
             statement.list(ids.iter().copied());
-            statement.add(end, params![]);
             let (sql, params) = statement.finish();
             transaction.execute(sql, params).await?;
         }
