@@ -58,9 +58,10 @@ const COUNTS: &str = "
     GROUP BY user_type";
 
 const DETAILS_BY_SLUG: &str = "
-    SELECT slug, user_id, value
-    FROM sb_users_data
-    WHERE slug IN ";
+    SELECT d.slug, u.id, d.value
+    FROM sb_users_data d
+    JOIN sb_users u ON u.id = d.user_id
+    WHERE u.user_type <> 'bot' AND d.slug IN ";
 
 /// Someone counts as online for this long after the last sign of life.
 pub(super) const ONLINE_FOR: TimeDelta = TimeDelta::seconds(30);
@@ -212,14 +213,13 @@ pub(super) async fn get_users_with_details(cx: &Context<'_>, Texts(details): Tex
     let database = cx.database()?;
     let mut statement = Builder::new(DETAILS_BY_SLUG, params![]);
     statement.list(details.iter());
-    of_people(&mut statement, "user_id", &people);
-    statement.add(" ORDER BY user_id", params![]);
+    of_people(&mut statement, &people);
     let (sql, params) = statement.finish();
     let mut rows: Vec<(String, u32, String)> = database.rows(sql, params).await?;
-    for (slug, values_of) in details.iter().filter_map(|slug| column_of(slug)) {
+    let columns: Vec<_> = found.keys().filter_map(|slug| column_of(&slug.to_text())).collect();
+    for (slug, values_of) in columns {
         let mut statement = Builder::new(values_of, params![]);
-        of_people(&mut statement, "id", &people);
-        statement.add(" ORDER BY id", params![]);
+        of_people(&mut statement, &people);
         let (sql, params) = statement.finish();
         let values: Vec<(u32, String)> = database.rows(sql, params).await?;
         rows.extend(values.into_iter().map(|(id, value)| (slug.to_owned(), id, value)));
@@ -270,43 +270,37 @@ fn column_of(slug: &str) -> Option<(&'static str, &'static str)> {
     [
         (
             "first_name",
-            "SELECT id, first_name FROM sb_users WHERE first_name <> '' AND user_type <> 'bot'",
+            "SELECT u.id, u.first_name FROM sb_users u WHERE u.first_name <> '' AND u.user_type <> 'bot'",
         ),
         (
             "last_name",
-            "SELECT id, last_name FROM sb_users WHERE last_name <> '' AND user_type <> 'bot'",
+            "SELECT u.id, u.last_name FROM sb_users u WHERE u.last_name <> '' AND u.user_type <> 'bot'",
         ),
         (
             "email",
-            "SELECT id, email FROM sb_users WHERE email <> '' AND user_type <> 'bot'",
+            "SELECT u.id, u.email FROM sb_users u WHERE u.email <> '' AND u.user_type <> 'bot'",
         ),
         (
             "profile_image",
-            "SELECT id, profile_image FROM sb_users WHERE profile_image <> '' AND user_type <> 'bot'",
+            "SELECT u.id, u.profile_image FROM sb_users u WHERE u.profile_image <> '' AND u.user_type <> 'bot'",
         ),
     ]
     .into_iter()
     .find(|(column, _)| *column == slug)
 }
 
-fn of_people(statement: &mut Builder, column: &'static str, people: &People) {
+/// Narrows a query of users `u` down to the people who are asked for, in the order of their ids.
+fn of_people(statement: &mut Builder, people: &People) {
     match people {
         People::All => {}
         People::Agents => {
-            statement.add(" AND ", params![]).add(column, params![]);
-            statement.add(
-                " IN (SELECT a.id FROM sb_users a WHERE a.user_type IN ('agent', 'admin'))",
-                params![],
-            );
+            statement.add(" AND u.user_type IN ('agent', 'admin')", params![]);
         }
         People::Users(ids) => {
-            statement
-                .add(" AND ", params![])
-                .add(column, params![])
-                .add(" IN ", params![])
-                .list(ids.iter().copied());
+            statement.add(" AND u.id IN ", params![]).list(ids.iter().copied());
         }
     }
+    statement.add(" ORDER BY u.id", params![]);
 }
 
 /// Who matches a search. The collation of the columns ignores case and accents.
@@ -357,6 +351,7 @@ async fn with_details(cx: &Context<'_>, users: Records, extra: &Extra) -> Result
     if let Extra::Slugs(slugs) = extra {
         statement.add(" AND slug IN ", params![]).list(slugs.iter());
     }
+    statement.add(" ORDER BY id", params![]);
     let (sql, params) = statement.finish();
     let rows: Vec<(u32, String, String, String)> = cx.database()?.rows(sql, params).await?;
     let mut details: HashMap<String, Records> = HashMap::new();
