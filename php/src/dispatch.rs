@@ -22,8 +22,11 @@ use sb::platform::engine::Engine;
 use crate::host::{self, Php};
 use crate::zval;
 
-static BY_NAME: LazyLock<FxHashMap<&'static [u8], &'static Function>> =
-    LazyLock::new(|| functions::all().map(|function| (function.name.as_bytes(), function)).collect());
+static BY_NAME: LazyLock<FxHashMap<&'static [u8], &'static Function>> = LazyLock::new(|| {
+    functions::all()
+        .map(|function| (function.name.as_bytes(), function))
+        .collect()
+});
 
 thread_local! {
     /// The connection and what else outlives requests.

@@ -90,7 +90,10 @@ impl Table for ArrayInPlace {
         let array = unsafe { &*self.0 };
         let found = match key {
             Key::Int(number) => array.get_index(*number),
-            Key::Text(text) => array.get(ArrayKey::ZendString(&ZendStr::new(text, false))),
+            Key::Text(text) => match std::str::from_utf8(text) {
+                Ok(text) => array.get(ArrayKey::Str(text)),
+                Err(_) => array.get(ArrayKey::ZendString(&ZendStr::new(text, false))),
+            },
         };
         found.map(read).transpose()
     }
