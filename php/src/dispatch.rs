@@ -1,7 +1,6 @@
 //! Registers every function of the catalog with PHP, and runs them. Never edited to add a function.
 
 use std::cell::RefCell;
-use std::collections::HashMap;
 use std::mem::ManuallyDrop;
 use std::panic::AssertUnwindSafe;
 use std::sync::LazyLock;
@@ -12,6 +11,7 @@ use ext_php_rs::exception::throw;
 use ext_php_rs::flags::DataType;
 use ext_php_rs::types::Zval;
 use ext_php_rs::zend::{BailoutGuard, ExecuteData, ce, run_handler};
+use rustc_hash::FxHashMap;
 use sb::contract::Arguments;
 use sb::contract::args::{Given, Unreadable};
 use sb::contract::error::{Exception, Exit};
@@ -23,8 +23,11 @@ use sb::platform::engine::Engine;
 use crate::host::{self, Php};
 use crate::zval;
 
-static BY_NAME: LazyLock<HashMap<&'static str, &'static Function>> =
-    LazyLock::new(|| functions::all().map(|function| (function.name, function)).collect());
+static BY_NAME: LazyLock<FxHashMap<&'static [u8], &'static Function>> = LazyLock::new(|| {
+    functions::all()
+        .map(|function| (function.name.as_bytes(), function))
+        .collect()
+});
 
 thread_local! {
     /// The connection and what else outlives requests. Ended by the module, never by the thread's own destructors: a
@@ -56,13 +59,15 @@ pub fn register(module: ModuleBuilder<'_>) -> ModuleBuilder<'_> {
 extern "C" fn handle(frame: &mut ExecuteData, result: &mut Zval) {
     run_handler(AssertUnwindSafe(|| call(frame, result)));
     // PHP code may run here, and may not come back: nothing of Rust is held any more.
-    run_handler(host::flush);
+    if host::is_pending() {
+        run_handler(host::flush);
+    }
 }
 
 fn call(frame: &mut ExecuteData, result: &mut Zval) {
     // SAFETY: the engine sets the function and its name before it calls it.
-    let name = unsafe { (*(*frame.func).common.function_name).as_str() };
-    let Some(function) = name.ok().and_then(|name| BY_NAME.get(name)) else {
+    let name = unsafe { (*(*frame.func).common.function_name).as_bytes() };
+    let Some(function) = BY_NAME.get(name) else {
         return;
     };
     let arguments = match arguments(function, frame) {
@@ -94,9 +99,12 @@ fn call(frame: &mut ExecuteData, result: &mut Zval) {
             return;
         }
     };
-    // PHP ends the request when it runs out of memory: the guard then frees what the core made.
-    let value = BailoutGuard::new(value);
-    zval::write(&value, result);
+    if zval::is_flat(&value) {
+        zval::write(&value, result);
+    } else {
+        // PHP ends the request when it runs out of memory: the guard then frees what the core made.
+        zval::write(&BailoutGuard::new(value), result);
+    }
 }
 
 /// The arguments as the core takes them; the name of the one that cannot be read otherwise. More than the contract

@@ -70,6 +70,11 @@ fn superglobal(variable: &str, name: &str) -> Option<String> {
     }
 }
 
+/// Whether functions wanted something done.
+pub fn is_pending() -> bool {
+    PENDING.with_borrow(|pending| !pending.is_empty())
+}
+
 /// Does what functions wanted done, one by one, each off the list before PHP code can run.
 pub fn flush() {
     while let Some(effect) = PENDING.with_borrow_mut(VecDeque::pop_front) {

@@ -14,6 +14,12 @@ mod zval;
 
 use ext_php_rs::prelude::*;
 
+/// Rows are thousands of short texts. Its thread-local state is looked up dynamically (feature `local_dynamic_tls`), as
+/// a library that is loaded late must do.
+#[cfg(feature = "mimalloc")]
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// The module as PHP loads it.
 #[php_module]
 pub fn get_module(module: ModuleBuilder) -> ModuleBuilder {

@@ -1,11 +1,11 @@
 //! PHP values to and from the core's.
 
 use std::cell::RefCell;
-use std::collections::HashMap;
 
 use ext_php_rs::boxed::ZBox;
 use ext_php_rs::convert::IntoZval;
 use ext_php_rs::types::{ArrayKey, ZendClassObject, ZendHashTable, ZendObject, ZendStr, Zval};
+use rustc_hash::FxHashMap;
 use sb::contract::args::{Given, Table, Unreadable};
 use sb::contract::value::{Columns, FailureClass, Key, Map, Records, Value};
 
@@ -92,10 +92,18 @@ impl Table for ArrayInPlace {
         let array = unsafe { &*self.0 };
         let found = match key {
             Key::Int(number) => array.get_index(*number),
-            Key::Text(text) => array.get(ArrayKey::ZendString(&ZendStr::new(text, false))),
+            Key::Text(text) => match std::str::from_utf8(text) {
+                Ok(text) => array.get(ArrayKey::Str(text)),
+                Err(_) => array.get(ArrayKey::ZendString(&ZendStr::new(text, false))),
+            },
         };
         found.map(read).transpose()
     }
+}
+
+/// Whether nothing is allocated for a result, here or there.
+pub fn is_flat(value: &Value) -> bool {
+    matches!(value, Value::Null | Value::Bool(_) | Value::Int(_) | Value::Float(_))
 }
 
 /// Writes a result. Once the memory is exhausted the rest is left out: PHP ends the request when the function returns.
@@ -210,7 +218,7 @@ fn own_key(name: &Key) -> ColumnKey {
 
 thread_local! {
     /// Keys that the core knows by name, made once: they keep their hash, and arrays share them.
-    static KEYS: RefCell<HashMap<usize, &'static ZendStr>> = RefCell::default();
+    static KEYS: RefCell<FxHashMap<usize, &'static ZendStr>> = RefCell::default();
 }
 
 /// The key of a name of the core. It is told from others by where it lies and how long it is, which no two names share.
