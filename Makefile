@@ -1,0 +1,81 @@
+# Everything that is done with the project. `make` alone lists it.
+
+PREFIX ?= /usr/local
+DESTDIR ?=
+PHP_CONFIG ?= php-config
+TARGET := $(or $(CARGO_TARGET_DIR),target)
+
+# What building, testing and measuring need of Debian 12.
+PACKAGES := build-essential ca-certificates clang curl debootstrap libclang-dev libssl-dev mariadb-server \
+	nginx-light php8.2-cli php8.2-dev php8.2-fpm php8.2-mysql php8.2-opcache phpunit pkg-config python3 valgrind wrk
+
+# Cargo unites the features of what is built in one call: the extension must not export the C library's symbols.
+EXTENSION := -p sb-php
+LIBRARY := -p sb --features capi,program
+
+# Tools that are built from source, once.
+TOOLS := $(TARGET)/tools
+CARGO_DENY := $(TOOLS)/bin/cargo-deny
+CARGO_DENY_VERSION := 0.20.2
+
+.PHONY: help deps build test test-mysql lint demo bench gen install clean
+
+help: ## list the targets
+	@grep -E '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+
+deps: ## install the Debian packages that are missing (as root), or name them
+	@missing=; for package in $(PACKAGES); do \
+	  dpkg-query -W -f '$${Status}' $$package 2>/dev/null | grep -q 'ok installed' || missing="$$missing $$package"; done; \
+	if [ -z "$$missing" ]; then echo 'Every package is there.'; \
+	elif [ "$$(id -u)" = 0 ]; then apt-get update -q && DEBIAN_FRONTEND=noninteractive apt-get install -qy $$missing; \
+	else echo "Missing; install as root: apt-get install$$missing" >&2; exit 1; fi
+	@command -v cargo >/dev/null || { echo 'Missing: Rust 1.95 or newer, https://rustup.rs' >&2; exit 1; }
+
+build: ## build the extension, the C library and the program
+	cargo build --release $(EXTENSION)
+	cargo build --release $(LIBRARY)
+
+test: deps build ## run all tests, against a private MariaDB
+	tests/support/mariadb cargo test $(LIBRARY)
+	tests/php/run
+
+test-mysql: ## run the Rust tests against a private MySQL 9, by its socket and by TCP (as root)
+	tests/support/mysql9 cargo test $(LIBRARY)
+	SB_TEST_TCP=1 tests/support/mysql9 cargo test $(LIBRARY)
+
+lint: $(CARGO_DENY) ## check form, warnings, PHP syntax, licences and advisories
+	cargo fmt --all --check
+	cargo clippy --all-targets $(EXTENSION) -- -D warnings
+	cargo clippy --all-targets $(LIBRARY) -- -D warnings
+	git ls-files -z '*.php' | xargs -0 -n 1 php -n -l >/dev/null
+	$(CARGO_DENY) check
+
+$(CARGO_DENY):
+	cargo install --quiet --locked --root $(TOOLS) --version $(CARGO_DENY_VERSION) cargo-deny
+
+demo: build ## a conversation between a user and an agent, from PHP to a private database and back
+	examples/demo/run
+
+bench: build ## measure against mysqli and plain PHP
+	benches/run
+
+gen: ## write what is generated from the catalog: the PHP stub and docs/functions.md
+	cargo run --quiet --release $(LIBRARY) --bin sb -- stubs
+
+# The extension goes where PHP_CONFIG says; its ini file beside those of every kind of PHP that Debian keeps apart.
+install: ## install what was built; honours DESTDIR, PREFIX and PHP_CONFIG
+	@for file in libsb_php.so libsb.so sb; do \
+	  [ -f $(TARGET)/release/$$file ] || { echo 'Nothing is built yet: make build' >&2; exit 1; }; done
+	install -D -m 644 $(TARGET)/release/libsb_php.so "$(DESTDIR)$$($(PHP_CONFIG) --extension-dir)/sb.so"
+	@folder=$$($(PHP_CONFIG) --ini-dir); case $$folder in \
+	  */cli/conf.d) folders=$$(echo "$${folder%/cli/conf.d}"/*/conf.d) ;; *) folders=$$folder ;; esac; \
+	for folder in $$folders; do \
+	  mkdir -p "$(DESTDIR)$$folder" && echo 'extension=sb' >"$(DESTDIR)$$folder/20-sb.ini" \
+	    && chmod 644 "$(DESTDIR)$$folder/20-sb.ini" && echo "$(DESTDIR)$$folder/20-sb.ini: extension=sb"; done
+	install -D -m 644 $(TARGET)/release/libsb.so "$(DESTDIR)$(PREFIX)/lib/libsb.so"
+	install -D -m 644 include/sb.h "$(DESTDIR)$(PREFIX)/include/sb.h"
+	install -D -m 755 $(TARGET)/release/sb "$(DESTDIR)$(PREFIX)/bin/sb"
+	cd include && find . -type f ! -name sb.h -exec install -D -m 644 {} "$(DESTDIR)$(PREFIX)/share/sb/include/{}" \;
+
+clean: ## remove everything that was built
+	cargo clean
