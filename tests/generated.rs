@@ -1,5 +1,7 @@
 //! What is generated from the catalog is what the catalog says now, and what the contract says.
 
+#![allow(clippy::unwrap_used)]
+
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 

@@ -30,68 +30,61 @@ pub const NEEDS_AUTHORITY: &str = "Needs authority: an active agent or admin, or
 
 /// Writes the reference.
 pub fn write(sections: &[Section]) -> String {
-    let mut text = HEAD.to_owned();
     let titles = sections.iter().map(|section| section.title).chain(["Records"]);
-    let links: Vec<String> = titles.map(|title| format!("* [{title}](#{})", anchor(title))).collect();
-    text.push_str(&format!("\n{}\n", links.join("\n")));
+    let mut lines = vec![HEAD.to_owned()];
+    lines.extend(titles.map(|title| format!("* [{title}](#{})", anchor(title))));
     for section in sections {
-        text.push_str(&format!("\n## {}\n", section.title));
-        for function in &section.functions {
-            text.push_str(&function_entry(function));
-        }
+        lines.push(format!("\n## {}", section.title));
+        lines.extend(section.functions.iter().flat_map(function_entry));
     }
-    text.push_str("\n## Records\n");
-    for shape in used(sections) {
-        text.push_str(&record_entry(shape));
-    }
-    text.push_str(ERRORS);
-    text
+    lines.push("\n## Records".to_owned());
+    lines.extend(used(sections).flat_map(record_entry));
+    lines.push(ERRORS.to_owned());
+    lines.join("\n")
 }
 
-fn function_entry(documented: &Documented) -> String {
+fn function_entry(documented: &Documented) -> Vec<String> {
     let function = documented.function;
-    let mut text = format!("\n### {}\n\n```php\n{}\n```\n", function.name, signature(documented));
-    for paragraph in &documented.paragraphs {
-        text.push_str(&format!("\n{}\n", escaped(paragraph)));
-    }
+    let mut lines = vec![
+        format!("\n### {}", function.name),
+        format!("\n```php\n{}\n```", signature(documented)),
+    ];
+    let paragraphs = documented.paragraphs.iter();
+    lines.extend(paragraphs.map(|paragraph| format!("\n{}", escaped(paragraph))));
     if function.protected {
-        text.push_str(&format!("\n*{NEEDS_AUTHORITY}*\n"));
+        lines.push(format!("\n*{NEEDS_AUTHORITY}*"));
     }
-    text.push('\n');
+    lines.push(String::new());
     for (param, said) in function.params.iter().zip(&documented.arguments) {
-        text.push_str(&format!(
-            "* `${}` `{}`: {}\n",
-            param.name,
-            param.php_type,
-            escaped(said)
-        ));
+        lines.push(format!("* `${}` `{}`: {}", param.name, param.php_type, escaped(said)));
     }
-    let said = documented
-        .result
-        .as_ref()
-        .map_or_else(String::new, |said| format!(": {}", escaped(said)));
-    text.push_str(&format!("* **Returns** {}{said}\n", linked(function.returns)));
-    if let Some(errors) = &documented.errors {
-        text.push_str(&format!("* **Errors** {}\n", escaped(errors)));
-    }
-    text
+    let said = documented.result.iter().map(|said| format!(": {}", escaped(said)));
+    lines.push(format!(
+        "* **Returns** {}{}",
+        linked(function.returns),
+        said.collect::<String>()
+    ));
+    let errors = documented.errors.iter();
+    lines.extend(errors.map(|errors| format!("* **Errors** {}", escaped(errors))));
+    lines
 }
 
-fn record_entry(shape: &Shape) -> String {
-    let mut text = format!("\n### {}\n\n{}", shape.name, shape.doc);
-    if let Some(base) = shape.base {
-        text.push_str(&format!(" The fields of [{base}](#{}), and:", anchor(base)));
-    }
-    text.push_str("\n\n");
-    for field in shape.fields {
+fn record_entry(shape: &Shape) -> Vec<String> {
+    let base = shape.base.iter();
+    let base = base.map(|base| format!(" The fields of [{base}](#{}), and:", anchor(base)));
+    let mut lines = vec![
+        format!("\n### {}", shape.name),
+        format!("\n{}{}\n", shape.doc, base.collect::<String>()),
+    ];
+    lines.extend(shape.fields.iter().map(|field| {
         let doc = if field.doc.is_empty() {
             String::new()
         } else {
             format!(": {}", escaped(field.doc))
         };
-        text.push_str(&format!("* `{}` {}{doc}\n", field.name, linked(field.php_type)));
-    }
-    text
+        format!("* `{}` {}{doc}", field.name, linked(field.php_type))
+    }));
+    lines
 }
 
 /// The records that functions return, and those in them, in the order of the contract.

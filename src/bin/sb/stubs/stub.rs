@@ -41,15 +41,14 @@ const WIDTH: usize = 116;
 
 /// Writes the stub.
 pub fn write(sections: &[Section]) -> String {
-    let mut text = HEAD.to_owned();
-    for section in sections {
-        text.push_str(&format!("\n// {}\n", section.title));
-        for function in &section.functions {
-            text.push('\n');
-            text.push_str(&function_stub(function));
-        }
-    }
-    text
+    let of_section = |section: &Section| {
+        let stubs = section
+            .functions
+            .iter()
+            .map(|function| format!("\n{}", function_stub(function)));
+        format!("\n// {}\n{}", section.title, stubs.collect::<String>())
+    };
+    HEAD.to_owned() + &sections.iter().map(of_section).collect::<String>()
 }
 
 fn function_stub(documented: &Documented) -> String {
