@@ -6,7 +6,7 @@ PHP_CONFIG ?= php-config
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 
 # What building, testing and measuring need of Debian 12.
-PACKAGES := build-essential ca-certificates clang curl debootstrap libclang-dev libssl-dev mariadb-server \
+PACKAGES := build-essential ca-certificates clang debootstrap libclang-dev libssl-dev mariadb-server \
 	nginx-light php8.2-cli php8.2-dev php8.2-fpm php8.2-mysql php8.2-opcache phpunit pkg-config python3 valgrind wrk
 
 # Cargo unites the features of what is built in one call: the extension must not export the C library's symbols.
@@ -18,7 +18,7 @@ TOOLS := $(TARGET)/tools
 CARGO_DENY := $(TOOLS)/bin/cargo-deny
 CARGO_DENY_VERSION := 0.20.2
 
-.PHONY: help deps build test test-mysql lint demo bench gen install clean
+.PHONY: help deps build test test-mysql lint audit demo bench gen install clean
 
 help: ## list the targets
 	@grep -E '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -43,13 +43,17 @@ test-mysql: ## run the Rust tests against a private MySQL 9, by its socket and b
 	tests/support/mysql9 cargo test $(LIBRARY)
 	SB_TEST_TCP=1 tests/support/mysql9 cargo test $(LIBRARY)
 
-lint: $(CARGO_DENY) ## check form, warnings, PHP syntax, licences and advisories
+lint: $(CARGO_DENY) ## check form, warnings, PHP syntax and licences
 	cargo fmt --all --check
 	cargo clippy --all-targets $(EXTENSION) -- -D warnings
 	cargo clippy --all-targets $(LIBRARY) -- -D warnings
 	git ls-files -z '*.php' | xargs -0 -n 1 php -n -l >/dev/null
-	$(CARGO_DENY) check
+	$(CARGO_DENY) --log-level error check licenses bans sources
 
+audit: $(CARGO_DENY) ## look the dependencies up among the known advisories, on github.com
+	$(CARGO_DENY) check advisories
+
+# From source, which takes some minutes, once.
 $(CARGO_DENY):
 	cargo install --quiet --locked --root $(TOOLS) --version $(CARGO_DENY_VERSION) cargo-deny
 
@@ -62,20 +66,23 @@ bench: build ## measure against mysqli and plain PHP
 gen: ## write what is generated from the catalog: the PHP stub and docs/functions.md
 	cargo run --quiet --release $(LIBRARY) --bin sb -- stubs
 
+# A relative DESTDIR is one of the project's folder.
+ROOT = $(if $(DESTDIR),$(abspath $(DESTDIR)))
+
 # The extension goes where PHP_CONFIG says; its ini file beside those of every kind of PHP that Debian keeps apart.
 install: ## install what was built; honours DESTDIR, PREFIX and PHP_CONFIG
 	@for file in libsb_php.so libsb.so sb; do \
 	  [ -f $(TARGET)/release/$$file ] || { echo 'Nothing is built yet: make build' >&2; exit 1; }; done
-	install -D -m 644 $(TARGET)/release/libsb_php.so "$(DESTDIR)$$($(PHP_CONFIG) --extension-dir)/sb.so"
+	install -D -m 644 $(TARGET)/release/libsb_php.so "$(ROOT)$$($(PHP_CONFIG) --extension-dir)/sb.so"
 	@folder=$$($(PHP_CONFIG) --ini-dir); case $$folder in \
 	  */cli/conf.d) folders=$$(echo "$${folder%/cli/conf.d}"/*/conf.d) ;; *) folders=$$folder ;; esac; \
 	for folder in $$folders; do \
-	  mkdir -p "$(DESTDIR)$$folder" && echo 'extension=sb' >"$(DESTDIR)$$folder/20-sb.ini" \
-	    && chmod 644 "$(DESTDIR)$$folder/20-sb.ini" && echo "$(DESTDIR)$$folder/20-sb.ini: extension=sb"; done
-	install -D -m 644 $(TARGET)/release/libsb.so "$(DESTDIR)$(PREFIX)/lib/libsb.so"
-	install -D -m 644 include/sb.h "$(DESTDIR)$(PREFIX)/include/sb.h"
-	install -D -m 755 $(TARGET)/release/sb "$(DESTDIR)$(PREFIX)/bin/sb"
-	cd include && find . -type f ! -name sb.h -exec install -D -m 644 {} "$(DESTDIR)$(PREFIX)/share/sb/include/{}" \;
+	  mkdir -p "$(ROOT)$$folder" && echo 'extension=sb' >"$(ROOT)$$folder/20-sb.ini" \
+	    && chmod 644 "$(ROOT)$$folder/20-sb.ini" && echo "$(ROOT)$$folder/20-sb.ini: extension=sb"; done
+	install -D -m 644 $(TARGET)/release/libsb.so "$(ROOT)$(PREFIX)/lib/libsb.so"
+	install -D -m 644 include/sb.h "$(ROOT)$(PREFIX)/include/sb.h"
+	install -D -m 755 $(TARGET)/release/sb "$(ROOT)$(PREFIX)/bin/sb"
+	cd include && find . -type f ! -name sb.h -exec install -D -m 644 {} "$(ROOT)$(PREFIX)/share/sb/include/{}" \;
 
 clean: ## remove everything that was built
 	cargo clean

@@ -2,6 +2,14 @@
 //!
 //! `tests/support/mariadb cargo test --features capi --test capi [FILTER]`
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::print_stderr
+)]
+
 mod support;
 
 use std::io::{BufRead, BufReader, Write};
