@@ -15,10 +15,8 @@ mod support;
 use sb::contract::error::Exit;
 use sb::contract::{Arguments, Value};
 use sb::functions;
-use sb::platform::context::Request;
-use sb::platform::engine::Engine;
-use sb::platform::host::{Host, PlainHost};
 use support::bench::{self, Door, Installation, Outcome, Session};
+use support::core::Core;
 
 fn main() {
     let door = Door {
@@ -29,25 +27,8 @@ fn main() {
     bench::run(door, |_| Vec::new());
 }
 
-struct Core {
-    engine: Engine,
-    host: PlainHost,
-    request: Request,
-}
-
 fn open(installation: Installation) -> Result<Box<dyn Session>, String> {
-    let host = PlainHost::new(installation.constants);
-    if let Some(login) = installation.login {
-        host.set_global("SB_LOGIN", login);
-    }
-    if installation.force_admin {
-        host.set_global("SB_FORCE_ADMIN", Value::Bool(true));
-    }
-    Ok(Box::new(Core {
-        engine: Engine::default(),
-        host,
-        request: Request::default(),
-    }))
+    Ok(Box::new(Core::open(installation)))
 }
 
 impl Session for Core {
@@ -58,7 +39,7 @@ impl Session for Core {
             Value::List(values) => Ok(Arguments::of_values(values)),
             other => return Err(format!("no arguments: {other:?}")),
         };
-        let result = arguments.and_then(|arguments| function.run(&self.engine, &self.host, &self.request, arguments));
+        let result = arguments.and_then(|arguments| self.run(function, arguments));
         Ok(match result.map_or_else(|error| function.exit(error), Exit::Value) {
             Exit::Value(value) => Outcome::Value(value),
             Exit::Object(failure) => Outcome::Value(Value::Error(Box::new(failure))),

@@ -56,13 +56,24 @@ impl Database {
             statements.push(text.trim_end().trim_end_matches(';').to_owned());
         }
         statements.extend(given.sql.iter().cloned());
+        Self::connect(server, name, &statements.join(";\n"))
+    }
+
+    /// Another connection to a database.
+    pub fn watch(server: &Server, database: &Self) -> Self {
+        let name = database.name.clone();
+        let sql = format!("{SESSION}; USE {name}");
+        Self::connect(server, name, &sql).unwrap()
+    }
+
+    fn connect(server: &Server, name: String, sql: &str) -> Result<Self, String> {
         let runtime = Builder::new_current_thread().enable_all().build().unwrap();
         let options = OptsBuilder::default()
             .user(Some("root"))
             .socket(Some(server.socket.as_str()));
         let connection = runtime.block_on(async {
             let mut connection = Conn::new(options).await?;
-            connection.query_drop(statements.join(";\n")).await?;
+            connection.query_drop(sql).await?;
             Ok::<_, mysql_async::Error>(connection)
         });
         let connection = connection.map_err(|error| format!("the database of the case: {error}"))?;

@@ -38,6 +38,9 @@ pub const DRIVER: &str = "mysql_async 0.37, one held connection per process, utf
 /// How long failures that pass by themselves are tried again.
 const RETRY_LIMIT: Duration = Duration::from_secs(3);
 
+/// But after a conflict with others so many tries follow, however long they take.
+const CONFLICTS: u32 = 3;
+
 /// The indexes that an upgrade adds on request: their names begin with `x_`.
 const OPTIONAL_INDEXES: &str = "
     SELECT DISTINCT INDEX_NAME
@@ -105,17 +108,30 @@ impl Database {
     /// One statement that writes, committed when this returns.
     pub async fn execute(&self, sql: impl Into<Sql>, params: Vec<Param>) -> Result<Written> {
         let sql = sql.into();
+        let started = Instant::now();
         let mut sent_again = false;
+        let mut conflicts = 0;
+        // Of a transaction of the caller a conflict ends more than this statement.
+        let mut joined = false;
         loop {
             let params = params.clone();
             let result = self
                 .with_session(async |session| {
+                    joined = session.status.in_transaction;
                     session.stand_up().await?;
                     session.execute(sql.text(), params).await
                 })
                 .await;
             match result {
                 Err(error) if fault::was_not_sent(&error) && !sent_again => sent_again = true,
+                Err(error)
+                    if fault::is_conflict(&error)
+                        && !joined
+                        && (conflicts < CONFLICTS || started.elapsed() < RETRY_LIMIT) =>
+                {
+                    conflicts += 1;
+                    pause(conflicts).await;
+                }
                 result => return result.map_err(fault::name_the_upgrade),
             }
         }

@@ -6,7 +6,7 @@ use std::time::Instant;
 use mysql_async::Row;
 
 use super::session::{Session, Written};
-use super::{Database, FromRow, Param, RETRY_LIMIT, Sql, fault, pause, typed};
+use super::{CONFLICTS, Database, FromRow, Param, RETRY_LIMIT, Sql, fault, pause, typed};
 use crate::contract::error::Result;
 
 /// What to do when the connection was lost so late that the commit may have been carried out.
@@ -73,7 +73,7 @@ impl Database {
             let again = match &error {
                 // The caller's own statements are gone with ours: only the caller can begin again.
                 _ if joined => false,
-                error if fault::is_conflict(error) => in_time || attempt <= 3,
+                error if fault::is_conflict(error) => in_time || attempt <= CONFLICTS,
                 error if fault::is_healed_by_reconnecting(error) && !error.outcome_is_unknown() => in_time,
                 error if error.outcome_is_unknown() => in_time && on_unknown == OnUnknown::Repeat,
                 error if fault::is_read_only(error) => attempt == 1 && self.has_other_hosts(),
