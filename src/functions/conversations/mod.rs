@@ -19,7 +19,7 @@ functions! {
     /// @param $conversation_id the conversation
     /// @return false when there is no such conversation of that user
     /// @errors SBError security-error when the active user is a visitor, lead or user and it is not theirs
-    async fn sb_get_conversation(user_id: UserId, conversation_id: ConversationId)
+    async fn sb_get_conversation(user_id: Option<UserId>, conversation_id: ConversationId)
         -> "array{messages: list<Message>, details: ConversationDetails}|false|SBError" => reading::get_conversation;
 
     /// Returns the messages of a conversation that are newer than a point, oldest first.
@@ -32,7 +32,7 @@ functions! {
     /// @param $last_id the id of the newest message that is known already
     /// @errors SBError security-error when the active user is a visitor, lead or user and it is not theirs
     async fn sb_get_new_messages(
-        user_id: UserId,
+        user_id: Option<UserId>,
         conversation_id: ConversationId,
         datetime: Since,
         last_id: Option<MessageId> = false,
