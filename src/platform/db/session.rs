@@ -162,17 +162,17 @@ impl Session {
 
     /// A caller's statement, by the text protocol: every cell comes as bytes.
     ///
-    /// The driver allows several statements in one text. A text that has a semicolon is therefore prepared, which the
-    /// server does for one statement only, and one that smuggles in a second is refused by the server itself.
+    /// The driver allows several statements in one text. A text that has a semicolon is therefore prepared first, which
+    /// the server does for one statement only: one that smuggles in a second is refused by the server itself. It then
+    /// runs as any other, since a prepared one gives its cells in other forms.
     pub(super) async fn caller_rows(&mut self, sql: &[u8]) -> Result<Vec<Row>> {
         self.check_size(sql.len())?;
         let limit = self.statement_limit;
         let result = if sql.contains(&b';') {
             let one = async {
                 let statement = self.connection.prep(sql).await?;
-                let rows = self.connection.exec(&statement, ()).await;
                 self.connection.close(statement).await?;
-                rows
+                self.connection.query(sql).await
             };
             limited(limit, one).await
         } else {
