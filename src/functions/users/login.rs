@@ -117,7 +117,7 @@ pub(super) async fn record_by_email(cx: &Context<'_>, email: &str) -> Result<Opt
         .records(BY_EMAIL, params![email], &LOGIN)
         .await?
         .rows()
-        .next())
+        .find(|user| is_email_of(user, email)))
 }
 
 async fn by_token(cx: &Context<'_>, id: UserId, token: &[u8]) -> Result<Option<Map>> {
