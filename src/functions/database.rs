@@ -109,6 +109,10 @@ async fn check_connection(
         Some(Ok(port)) => Some(port),
         None => None,
     };
+    if [&name, &user].into_iter().flatten().any(|text| text.contains('\0')) {
+        // The protocol ends both at it, and would connect to something else.
+        return Ok("the name of a database or user holds no NUL".into());
+    }
     let mut settings = match (cx.configuration(), &name, &user, &host) {
         (Ok(configuration), ..) => configuration.database.clone(),
         // An installer asks before there is a configuration: what it gives must then suffice.
