@@ -147,7 +147,7 @@ fn judge(door: Door, case: &Case, outcome: &Outcome, results: &[Value]) -> Resul
             let gives = resolved(gives, results)?;
             match outcome {
                 Outcome::Value(value) => compare(&gives, value),
-                _ => Err("it did not give a value".to_owned()),
+                Outcome::Exception(..) => Err("it did not give a value".to_owned()),
             }
             .map_err(|difference| format!("{difference}\nexpected {}\n     got {got}", shown(&gives)))
         }
