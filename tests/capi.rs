@@ -1,6 +1,14 @@
 //! Runs every case through the C library, and checks what it promises beyond the functions.
 //!
 //! `tests/support/mariadb cargo test --features capi --test capi [FILTER]`
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::print_stderr,
+    reason = "a test fails by panicking"
+)]
 
 #![allow(
     clippy::unwrap_used,

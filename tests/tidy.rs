@@ -1,4 +1,11 @@
 //! Rules of the project that the compiler does not check.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test fails by panicking"
+)]
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -24,7 +31,11 @@ impl Source {
 
     /// The lines that are no comments, and their numbers.
     fn lines(&self) -> impl Iterator<Item = (usize, &str)> {
-        let lines = self.product().lines().enumerate().map(|(at, line)| (at + 1, line.trim()));
+        let lines = self
+            .product()
+            .lines()
+            .enumerate()
+            .map(|(at, line)| (at + 1, line.trim()));
         lines.filter(|(_, line)| !line.starts_with("//"))
     }
 }
@@ -42,7 +53,11 @@ fn sources(folders: &[&str]) -> Vec<Source> {
         }
     }
     let mut paths = Vec::new();
-    for folder in folders.iter().map(|folder| root().join(folder)).filter(|folder| folder.exists()) {
+    for folder in folders
+        .iter()
+        .map(|folder| root().join(folder))
+        .filter(|folder| folder.exists())
+    {
         collect(&folder, &mut paths);
     }
     assert!(!paths.is_empty(), "there are no Rust files in {folders:?}");
@@ -64,7 +79,9 @@ fn lines_with(folder: &str, words: &[&str], except: &[&str]) -> Vec<String> {
     let mut found = Vec::new();
     for source in sources(&[folder]) {
         if !except.iter().any(|path| source.path.starts_with(path)) {
-            let lines = source.lines().filter(|(_, line)| words.iter().any(|word| line.contains(word)));
+            let lines = source
+                .lines()
+                .filter(|(_, line)| words.iter().any(|word| line.contains(word)));
             found.extend(lines.map(|(number, line)| format!("{}:{number}: {line}", source.path)));
         }
     }
@@ -77,9 +94,13 @@ fn case_files() -> Vec<(String, PathBuf)> {
         let entries = std::fs::read_dir(path).unwrap();
         entries.map(|entry| entry.unwrap().path()).collect()
     };
-    let domains = entries(&root().join("tests/cases")).into_iter().filter(|path| path.is_dir());
+    let domains = entries(&root().join("tests/cases"))
+        .into_iter()
+        .filter(|path| path.is_dir());
     let files = domains.flat_map(|domain| entries(&domain));
-    files.map(|path| (path.file_stem().unwrap().to_str().unwrap().to_owned(), path)).collect()
+    files
+        .map(|path| (path.file_stem().unwrap().to_str().unwrap().to_owned(), path))
+        .collect()
 }
 
 fn cases(path: &Path) -> Vec<Value> {
@@ -97,7 +118,12 @@ fn every_function_has_cases_that_call_it() {
     let files = case_files();
     let mut wrong = Vec::new();
     for Function { name, .. } in functions::all() {
-        match files.iter().filter(|(file, _)| file == name).collect::<Vec<_>>().as_slice() {
+        match files
+            .iter()
+            .filter(|(file, _)| file == name)
+            .collect::<Vec<_>>()
+            .as_slice()
+        {
             [(_, path)] => {
                 let cases = cases(path);
                 if cases.is_empty() {
@@ -124,7 +150,10 @@ fn every_file_of_cases_is_of_a_function_and_names_its_cases_once() {
         for case in cases(&path) {
             let it = case["it"].as_str().unwrap_or_default().to_owned();
             if it.is_empty() || !names.insert(it.clone()) {
-                wrong.push(format!("{}: {it:?} is no name, or the name of two cases", path.display()));
+                wrong.push(format!(
+                    "{}: {it:?} is no name, or the name of two cases",
+                    path.display()
+                ));
             }
         }
     }
@@ -152,7 +181,9 @@ fn every_function_is_documented_with_its_arguments() {
                 wrong.push(format!("{name} does not document ${}", param.name));
             }
         }
-        let unknown = documented.iter().filter(|documented| function.params.iter().all(|param| param.name != **documented));
+        let unknown = documented
+            .iter()
+            .filter(|documented| function.params.iter().all(|param| param.name != **documented));
         wrong.extend(unknown.map(|documented| format!("{name} documents ${documented}, which it does not have")));
     }
     nothing(&wrong);
@@ -171,11 +202,17 @@ fn every_function_is_of_the_contract_with_its_arguments_in_their_order() {
         let arguments: Vec<&str> = line
             .split('$')
             .skip(1)
-            .filter_map(|rest| rest.split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_').next())
+            .filter_map(|rest| {
+                rest.split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_')
+                    .next()
+            })
             .collect();
         if arguments.iter().ne(function.params.iter().map(|param| &param.name)) {
             let own: Vec<&str> = function.params.iter().map(|param| param.name).collect();
-            wrong.push(format!("{} takes {own:?}, in the contract {arguments:?}", function.name));
+            wrong.push(format!(
+                "{} takes {own:?}, in the contract {arguments:?}",
+                function.name
+            ));
         }
     }
     nothing(&wrong);
@@ -209,7 +246,11 @@ fn the_core_knows_no_php() {
 fn no_floor_knows_one_above_it() {
     let floors = ["contract", "platform", "providers", "functions", "doors"];
     let mut found = Vec::new();
-    for (at, floor) in floors.iter().enumerate().filter(|(_, floor)| root().join("src").join(floor).exists()) {
+    for (at, floor) in floors
+        .iter()
+        .enumerate()
+        .filter(|(_, floor)| root().join("src").join(floor).exists())
+    {
         let above: Vec<String> = floors[at + 1..]
             .iter()
             .flat_map(|above| [format!("crate::{above}"), format!("super::super::{above}")])
@@ -232,7 +273,11 @@ fn no_door_knows_another() {
         for other in doors.iter().filter(|other| *other != door) {
             let word = format!("doors::{other}");
             let lines = lines_with("src/doors", &[&word], &[]);
-            found.extend(lines.into_iter().filter(|line| line.starts_with(&format!("src/doors/{door}"))));
+            found.extend(
+                lines
+                    .into_iter()
+                    .filter(|line| line.starts_with(&format!("src/doors/{door}"))),
+            );
         }
     }
     nothing(&found);
@@ -240,9 +285,21 @@ fn no_door_knows_another() {
 
 #[test]
 fn only_the_arguments_are_lenient_and_only_the_context_knows_the_clock() {
-    nothing(&lines_with("src/functions", &["Utc::now", "SystemTime::now", "Local::now"], &[]));
-    nothing(&lines_with("src/platform", &["Utc::now", "Local::now"], &["src/platform/context.rs"]));
-    nothing(&lines_with("src/functions", &["\"SB_LOGIN\"", "\"SB_FORCE_ADMIN\""], &[]));
+    nothing(&lines_with(
+        "src/functions",
+        &["Utc::now", "SystemTime::now", "Local::now"],
+        &[],
+    ));
+    nothing(&lines_with(
+        "src/platform",
+        &["Utc::now", "Local::now"],
+        &["src/platform/context.rs"],
+    ));
+    nothing(&lines_with(
+        "src/functions",
+        &["\"SB_LOGIN\"", "\"SB_FORCE_ADMIN\""],
+        &[],
+    ));
 }
 
 #[test]
@@ -261,7 +318,14 @@ fn statements_are_not_put_together_from_values() {
 
 #[test]
 fn the_product_does_not_give_up() {
-    let words = [".unwrap()", ".expect(", "panic!(", "todo!(", "unimplemented!(", "unreachable!("];
+    let words = [
+        ".unwrap()",
+        ".expect(",
+        "panic!(",
+        "todo!(",
+        "unimplemented!(",
+        "unreachable!(",
+    ];
     nothing(&lines_with("src", &words, &[]));
     nothing(&lines_with("php/src", &words, &[]));
 }

@@ -179,6 +179,13 @@ const BCRYPT_COST: u32 = 12;
 /// What bcrypt reads of a password.
 const BCRYPT_LIMIT: usize = 72;
 
+/// The memory in KiB that a hash may ask for: 16 times what PHP's own default does. What asks for more than the machine
+/// has would end the process.
+const ARGON2_MEMORY_LIMIT: u32 = 1 << 20;
+
+/// The passes over that memory that a hash may ask for.
+const ARGON2_PASSES_LIMIT: u32 = 64;
+
 /// Hashes a password as bcrypt `$2y$`, cost 12. What bcrypt would cut off is refused.
 pub fn hash_password(password: &[u8]) -> Result<String> {
     if password.len() > BCRYPT_LIMIT {
@@ -202,8 +209,12 @@ pub fn verify_password(password: &[u8], hash: &str) -> bool {
     }
     if hash.starts_with("$argon2") {
         use argon2::password_hash::{PasswordVerifier, phc::PasswordHash};
-        return PasswordHash::new(hash)
-            .is_ok_and(|hash| argon2::Argon2::default().verify_password(password, &hash).is_ok());
+        return PasswordHash::new(hash).is_ok_and(|hash| {
+            let asks = |name, limit| hash.params.get_decimal(name).is_some_and(|number| number <= limit);
+            asks("m", ARGON2_MEMORY_LIMIT)
+                && asks("t", ARGON2_PASSES_LIMIT)
+                && argon2::Argon2::default().verify_password(password, &hash).is_ok()
+        });
     }
     if hash.starts_with("$2") {
         // As PHP reads it: up to a NUL byte, and 72 bytes at most.
