@@ -9,7 +9,6 @@
     clippy::print_stderr,
     reason = "a test fails by panicking"
 )]
-
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

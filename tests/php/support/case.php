@@ -6,6 +6,8 @@
 require __DIR__ . '/Arguments.php';
 
 $case = unserialize(file_get_contents('php://input'));
+// A case knows no request.
+$_SERVER = $_COOKIE = [];
 $complaints = [];
 set_error_handler(static function (int $level, string $message) use (&$complaints): bool {
     $complaints[] = $message;
