@@ -9,13 +9,6 @@
     clippy::print_stderr,
     reason = "a test fails by panicking"
 )]
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    clippy::print_stderr
-)]
 
 mod support;
 
