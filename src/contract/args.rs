@@ -290,7 +290,8 @@ impl Argument for i64 {
     }
 }
 
-/// Several ids: a list, its JSON text, or ids between commas. What is no id is left out.
+/// Several ids: a list, its JSON text, or ids between commas. One that is no id spoils the list: what the caller meant
+/// by it is not known, and the others may be about to be deleted.
 pub struct Several<T>(pub Vec<T>);
 
 impl<T: Argument + PartialEq + From<u32>> Argument for Several<T> {
@@ -301,13 +302,14 @@ impl<T: Argument + PartialEq + From<u32>> Argument for Several<T> {
         let items = match value {
             Value::Bytes(text) if !text.trim_ascii_start().starts_with(b"[") => text
                 .split(|byte| *byte == b',')
-                .map(|id| Value::Bytes(id.to_vec()))
+                .map(|id| Value::Bytes(id.trim_ascii().to_vec()))
                 .collect(),
             Value::Int(number) => vec![Value::Int(number)],
             value => Items::from_value(value)?.0,
         };
-        let ids = items.into_iter().map(T::from_value).collect::<Option<Vec<T>>>()?;
-        Some(Self(ids.into_iter().filter(|id| *id != T::from(0)).collect()))
+        let given = items.into_iter().filter(|item| !T::is_absent(item));
+        let ids = given.map(T::from_value).collect::<Option<Vec<T>>>()?;
+        (!ids.contains(&T::from(0))).then_some(Self(ids))
     }
 }
 
@@ -780,12 +782,14 @@ mod tests {
             taken::<Several<UserId>>(value, None)
                 .map(|Several(ids)| ids.iter().map(|id| id.number()).collect::<Vec<_>>())
         };
-        for value in ["3,1", "3, 1,", "[3,\"1\"]", "3,1,abc,0"] {
+        for value in ["3,1", " 3, 1,", "[3,\"1\"]", "3,,1,-1"] {
             assert_eq!(ids(value.into()).unwrap(), [3, 1], "{value}");
         }
         assert_eq!(ids(Value::Int(7)).unwrap(), [7]);
         assert_eq!(ids(Value::List(vec![])).unwrap(), [0; 0]);
-        assert_eq!(ids("1,2);DROP".into()).unwrap(), [1]);
+        for value in ["1,2);DROP", "-1 UNION SELECT 1,2,3", "3,abc", "3,0", "[3,\"x\"]"] {
+            assert!(ids(value.into()).is_err(), "{value}");
+        }
         assert!(ids(Value::List(vec![Value::List(vec![])])).is_err());
     }
 
