@@ -57,7 +57,7 @@ audit: $(CARGO_DENY) ## look the dependencies up among the known advisories, on 
 $(CARGO_DENY):
 	cargo install --quiet --locked --root $(TOOLS) --version $(CARGO_DENY_VERSION) cargo-deny
 
-demo: build ## a conversation between a user and an agent, from PHP to a private database and back
+demo: deps build ## a conversation between a user and an agent, from PHP to a private database and back
 	examples/demo/run
 
 bench: build ## measure against mysqli and plain PHP

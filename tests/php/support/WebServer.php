@@ -32,9 +32,11 @@ final class WebServer
         ]]);
         $answer = @file_get_contents("http://127.0.0.1:$this->port/", false, $context);
         if ($answer === false) {
+            $state = proc_get_status($this->process);
+            $reason = $state['running'] ? 'does not answer' : "died of signal {$state['termsig']}";
             $log = $this->log();
             $this->stop();
-            throw new RuntimeException("the web server died:\n" . $log);
+            throw new RuntimeException("the web server $reason:\n$log" . (error_get_last()['message'] ?? ''));
         }
         return [$http_response_header, $answer];
     }
@@ -46,10 +48,11 @@ final class WebServer
         return proc_get_status($this->process)['pid'];
     }
 
-    /** What it has written to its error output. */
+    /** What it has written to its error output, without the connections that it lists. */
     public function log(): string
     {
-        return (string) file_get_contents($this->folder->path . '/log');
+        $lines = file($this->folder->path . '/log');
+        return implode('', preg_grep('/ (Accepted|Closing|Closed without sending a request.*)$/', $lines, PREG_GREP_INVERT));
     }
 
     private function start(): void
