@@ -262,7 +262,7 @@ impl<'a> Context<'a> {
     }
 
     /// The active user, when it is one who may only touch its own: a visitor, lead or user without further authority.
-    async fn restricted_user(&self) -> Result<Option<UserId>> {
+    pub async fn restricted_user(&self) -> Result<Option<UserId>> {
         if self.host.global(FORCE_ADMIN) == Some(Value::Bool(true)) {
             return Ok(None);
         }
@@ -275,10 +275,7 @@ impl<'a> Context<'a> {
 
     /// Refuses what belongs to `owner` to an active user who may only touch its own.
     pub async fn check_owner(&self, owner: UserId) -> Result<()> {
-        match self.restricted_user().await? {
-            Some(user) if user != owner => Err(Error::security("the active user may use only its own conversations")),
-            _ => Ok(()),
-        }
+        refuse_foreign(self.restricted_user().await?, owner)
     }
 
     /// Refuses a conversation of someone else to an active user who may only touch its own. Costs a query only then;
@@ -322,6 +319,14 @@ impl<'a> Context<'a> {
         self.keys()
             .await?
             .encrypt(Purpose::Login, json::encode(&Value::Map(record.clone())).as_bytes())
+    }
+}
+
+/// Refuses what belongs to `owner` to a [restricted user](Context::restricted_user) other than that one.
+pub fn refuse_foreign(restricted_to: Option<UserId>, owner: UserId) -> Result<()> {
+    match restricted_to {
+        Some(user) if user != owner => Err(Error::security("the active user may use only its own conversations")),
+        _ => Ok(()),
     }
 }
 

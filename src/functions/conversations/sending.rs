@@ -1,5 +1,7 @@
 //! Sending a message: one transaction that nothing doubles and nothing loses.
 
+use chrono::TimeDelta;
+
 use super::attachments;
 use crate::contract::args::{Items, StatusCode};
 use crate::contract::error::{Code, Error, Result};
@@ -8,43 +10,47 @@ use crate::contract::status::{ConversationStatus, UserType};
 use crate::contract::{Map, Value, json};
 use crate::params;
 use crate::platform::Context;
+use crate::platform::context::refuse_foreign;
 use crate::platform::db::{OnUnknown, Transaction};
 
-/// Everything that must be known before: the sender, the conversation, and its newest message, above which a message
-/// of this call must lie.
-const SENDER_AND_CONVERSATION: &str = "
-    SELECT
-        (SELECT user_type FROM sb_users WHERE id = ?),
-        (SELECT user_id FROM sb_conversations WHERE id = ?),
-        (SELECT MAX(id) FROM sb_messages WHERE conversation_id = ?)";
+/// Everything that must be known, and the lock on the conversation: whoever writes to it waits here for the one before,
+/// so that the ids of its messages become visible in their order. Beside the owner and the status of the conversation:
+/// its newest message, above which a message of this call must lie, and of the sender the type and whether the presence
+/// is out of date.
+const LOCK_CONVERSATION: &str = "
+    SELECT c.user_id, c.status_code,
+        (SELECT MAX(m.id) FROM sb_messages m WHERE m.conversation_id = c.id),
+        (SELECT s.user_type FROM sb_users s WHERE s.id = ?),
+        (SELECT s.typing <> -1 OR COALESCE(s.last_activity < ?, TRUE) FROM sb_users s WHERE s.id = ?)
+    FROM sb_conversations c
+    WHERE c.id = ?
+    FOR UPDATE";
 
-/// Comes before the message: whoever writes to the conversation waits here for the one before, so that the ids of its
-/// messages become visible in their order. The status is decided by the row itself.
 const SET_STATUS: &str = "
     UPDATE sb_conversations
-    SET status_code = CASE ?
-        WHEN 'set' THEN ?
-        WHEN 'agent' THEN IF(status_code IN (3, 4), status_code, 1)
-        WHEN 'customer' THEN IF(status_code = 4, 4, 2)
-        ELSE status_code
-    END
+    SET status_code = ?
     WHERE id = ?";
 
 const ADD_MESSAGE: &str = "
     INSERT INTO sb_messages (user_id, message, creation_time, status_code, attachments, payload, conversation_id)
     VALUES (?, ?, ?, 0, ?, ?, ?)";
 
-/// The message of an earlier try whose outcome was not known.
+/// The message of an earlier try whose outcome was not known. Locking, because such a read sees what is committed now: a
+/// plain one sees what was when the lock on the conversation was asked for.
 const EARLIER_TRY: &str = "
     SELECT MIN(id)
     FROM sb_messages
-    WHERE conversation_id = ? AND id > ? AND user_id = ? AND message = ? AND attachments = ? AND payload = ?";
+    WHERE conversation_id = ? AND id > ? AND user_id = ? AND message = ? AND attachments = ? AND payload = ?
+    LOCK IN SHARE MODE";
 
 /// Typing ends with the message. Kept out of its transaction, and written only where it changes something.
 const STOP_TYPING: &str = "
     UPDATE sb_users
     SET typing = -1, last_activity = ?
     WHERE id = ?";
+
+/// How many seconds `last_activity` may lag behind; a user counts as online for 30.
+const PRESENCE_LAG: i64 = 5;
 
 /// What the message and payload columns hold.
 const TEXT_LIMIT: usize = 65_535;
@@ -56,21 +62,19 @@ struct NewMessage {
     text: String,
     attachments: String,
     payload: String,
-    status: Rule,
-    /// The conversation's newest message before.
-    newest: u32,
+    status: StatusCode,
+    /// The active user, if it may only touch its own conversations.
+    restricted_to: Option<UserId>,
 }
 
-/// How the status of the conversation follows from a message.
-enum Rule {
-    Set(ConversationStatus),
-    OfAgent,
-    OfCustomer,
-    Keep,
-}
+/// What [`LOCK_CONVERSATION`] gives.
+type Known = (u32, Option<i64>, Option<u32>, Option<String>, Option<bool>);
 
-/// The sender's type, the conversation's user and its newest message.
-type Known = (Option<String>, Option<u32>, Option<u32>);
+/// A message that is stored.
+struct Sent {
+    id: u32,
+    presence_is_stale: bool,
+}
 
 /// Adds a message.
 pub(super) async fn send_message(
@@ -101,71 +105,65 @@ pub(super) async fn send_message(
             return Err(Error::too_long(name, "65535 bytes"));
         }
     }
-    let params = params![sender_id, conversation_id, conversation_id];
-    let known: Option<Known> = cx.database()?.row(SENDER_AND_CONVERSATION, params).await?;
-    let (sender_type, owner, newest) = known.unwrap_or_default();
-    let owner = UserId::from(owner.ok_or(Code::ConversationNotFound)?);
-    let sender_type = sender_type.ok_or(Code::UserNotFound)?;
-    cx.check_owner(owner).await?;
     let message = NewMessage {
         sender: sender_id,
         conversation: conversation_id,
         text: message,
         attachments,
         payload,
-        status: Rule::of(conversation_status, sender_type.parse().ok()),
-        newest: newest.unwrap_or_default(),
+        status: conversation_status,
+        restricted_to: cx.restricted_user().await?,
     };
-    let id = cx
+    let mut newest = None;
+    let sent = cx
         .database()?
         .transaction(OnUnknown::Repeat, async |transaction| {
-            message.store(cx, transaction).await
+            message.store(cx, transaction, &mut newest).await
         })
         .await?;
-    cx.database()?
-        .execute(STOP_TYPING, params![cx.now(), sender_id])
-        .await?;
+    if sent.presence_is_stale {
+        // The message is stored, and a failure of this would be answered by sending it again.
+        let _ = cx.database()?.execute(STOP_TYPING, params![cx.now(), sender_id]).await;
+    }
     let queue = queue && cx.settings().await?.is_on("queue-active");
     Ok(Value::map([
         ("status", "success".into()),
-        ("message-id", Value::Int(id.into())),
+        ("message-id", Value::Int(sent.id.into())),
         ("queue", queue.into()),
         ("notifications", Value::List(Vec::new())),
     ]))
 }
 
-impl Rule {
-    fn of(asked: StatusCode, sender: Option<UserType>) -> Self {
-        match (asked, sender) {
-            (StatusCode::Code(status), _) => Self::Set(status),
-            (StatusCode::NotGiven, Some(sender)) if sender.is_staff() => Self::OfAgent,
-            (StatusCode::NotGiven, Some(sender)) if sender.is_customer() => Self::OfCustomer,
-            _ => Self::Keep,
-        }
-    }
-
-    /// As the statement takes it.
-    const fn params(&self) -> (&'static str, u8) {
-        match self {
-            Self::Set(status) => ("set", status.code()),
-            Self::OfAgent => ("agent", 0),
-            Self::OfCustomer => ("customer", 0),
-            Self::Keep => ("keep", 0),
-        }
-    }
-}
-
 impl NewMessage {
-    async fn store(&self, cx: &Context<'_>, transaction: &mut Transaction<'_>) -> Result<u32> {
-        let (rule, status) = self.status.params();
-        transaction
-            .execute(SET_STATUS, params![rule, status, self.conversation])
-            .await?;
+    /// Stores it; `newest` keeps from the first try on which message was the newest before.
+    async fn store(
+        &self,
+        cx: &Context<'_>,
+        transaction: &mut Transaction<'_>,
+        newest: &mut Option<u32>,
+    ) -> Result<Sent> {
+        let lag = cx.now() - TimeDelta::seconds(PRESENCE_LAG);
+        let params = params![self.sender, lag, self.sender, self.conversation];
+        let known: Option<Known> = transaction.row(LOCK_CONVERSATION, params).await?;
+        let (owner, status, newest_now, sender_type, presence_is_stale) = known.ok_or(Code::ConversationNotFound)?;
+        let sender_type = sender_type.ok_or(Code::UserNotFound)?;
+        refuse_foreign(self.restricted_to, owner.into())?;
+        let newest = *newest.get_or_insert(newest_now.unwrap_or_default());
+        let presence_is_stale = presence_is_stale.unwrap_or(true);
         // The lock on the conversation is ours now: an earlier try has ended, one way or the other.
         if transaction.may_be_done()
-            && let Some(id) = self.earlier_try(transaction).await?
+            && let Some(id) = self.earlier_try(transaction, newest).await?
         {
-            return Ok(id);
+            return Ok(Sent { id, presence_is_stale });
+        }
+        let status = status.and_then(|code| code.try_into().ok());
+        let next = self.status_after(status, sender_type.parse().ok());
+        if next != status
+            && let Some(next) = next
+        {
+            transaction
+                .execute(SET_STATUS, params![next, self.conversation])
+                .await?;
         }
         let params = params![
             self.sender,
@@ -176,13 +174,34 @@ impl NewMessage {
             self.conversation
         ];
         let added = transaction.execute(ADD_MESSAGE, params).await?;
-        Ok(u32::try_from(added.insert_id).unwrap_or_default())
+        Ok(Sent {
+            id: u32::try_from(added.insert_id).unwrap_or_default(),
+            presence_is_stale,
+        })
     }
 
-    async fn earlier_try(&self, transaction: &mut Transaction<'_>) -> Result<Option<u32>> {
+    /// The status that the conversation has after the message. A user's message brings it back from the archive, nothing
+    /// brings it back from the trash.
+    fn status_after(&self, now: Option<ConversationStatus>, sender: Option<UserType>) -> Option<ConversationStatus> {
+        use ConversationStatus::{Archive, Trash, WaitingForAgent, WaitingForUser};
+        match (self.status, sender) {
+            (StatusCode::Code(status), _) => Some(status),
+            (StatusCode::NotGiven, Some(sender)) if sender.is_staff() => match now {
+                Some(Archive | Trash) => now,
+                _ => Some(WaitingForUser),
+            },
+            (StatusCode::NotGiven, Some(sender)) if sender.is_customer() => match now {
+                Some(Trash) => now,
+                _ => Some(WaitingForAgent),
+            },
+            _ => now,
+        }
+    }
+
+    async fn earlier_try(&self, transaction: &mut Transaction<'_>, newest: u32) -> Result<Option<u32>> {
         let params = params![
             self.conversation,
-            self.newest,
+            newest,
             self.sender,
             &self.text,
             &self.attachments,
