@@ -162,8 +162,8 @@ impl Http {
 impl Service<'_> {
     /// Sends a request and reads the answer. An answer of any status is one; only where none came is there an error.
     pub async fn send(&self, request: Request<'_>) -> Result<Answer> {
-        let deadline = Instant::now() + self.http.limits.total;
         let request = self.build(request)?;
+        let deadline = Instant::now() + self.http.limits.total;
         notice_closed_connections().await;
         let mut response = self.ask(&request, deadline).await;
         if let Some(pause) = pause_before_repeating(request.method(), &response)

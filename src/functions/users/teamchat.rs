@@ -39,8 +39,9 @@ async fn saved(cx: &Context<'_>) -> Result<Map> {
         .await?
         .and_then(Map::from_value)
         .unwrap_or_default();
-    let agents = stored
-        .into_iter()
-        .filter_map(|(member, agent)| Some((member, UserId::from_value(agent)?.into())));
+    let agents = stored.into_iter().filter_map(|(member, agent)| {
+        let agent = UserId::from_value(agent).filter(|agent| agent.is_some())?;
+        Some((member, agent.into()))
+    });
     Ok(agents.collect())
 }
