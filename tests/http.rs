@@ -1,5 +1,8 @@
 //! The way to outside services: what is sent, what is sent again, what is waited for, and what an error may say.
 
+// Tests may panic, their helpers too.
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
+
 #[allow(dead_code)]
 #[path = "support/stand_in.rs"]
 mod stand_in;
@@ -18,16 +21,16 @@ use openssl::x509::extension::SubjectAlternativeName;
 use openssl::x509::{X509, X509NameBuilder};
 use sb::contract::error::{Error, Outcome, ProviderError, Result};
 use sb::contract::json;
+use sb::platform::engine::Engine;
 use sb::platform::http::{Answer, Body, Http, Limits, Method, Request};
 use secrecy::SecretString;
 use stand_in::{Reply, StandIn, fields, nowhere, serve};
-use tokio::runtime::{Builder, Runtime};
 
 const TOKEN: &str = "xoxb-planted-token";
 
 /// A program that is not asynchronous: between two requests nothing runs its runtime.
 struct Program {
-    runtime: Runtime,
+    engine: Engine,
     http: Http,
     proxy: Option<String>,
 }
@@ -39,7 +42,7 @@ impl Program {
 
     fn with_limits(limits: Limits) -> Self {
         Self {
-            runtime: Builder::new_current_thread().enable_all().build().unwrap(),
+            engine: Engine::default(),
             http: Http::with_limits(limits),
             proxy: None,
         }
@@ -47,7 +50,7 @@ impl Program {
 
     fn send(&self, base: &str, request: Request<'_>) -> Result<Answer> {
         let service = self.http.service("teamchat", base, self.proxy.clone())?;
-        self.runtime.block_on(service.send(request.bearer(&token())))
+        self.engine.run(async |_| service.send(request.bearer(&token())).await)
     }
 
     fn get(&self, base: &str) -> Result<Answer> {
@@ -443,6 +446,6 @@ fn run_again<const N: usize>(test: &str, environment: [(&str, &str); N]) {
         .envs(environment)
         .output()
         .unwrap();
-    let text = String::from_utf8_lossy(&output.stdout);
-    assert!(output.status.success() && text.contains("1 passed"), "{text}");
+    let report = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && report.contains("1 passed"), "{report}");
 }

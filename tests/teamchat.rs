@@ -2,6 +2,9 @@
 //!
 //! `tests/support/mariadb cargo test --test teamchat`
 
+// Tests may panic, their helpers too.
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, clippy::print_stderr)]
+
 #[allow(dead_code)]
 #[path = "support/stand_in.rs"]
 mod stand_in;
@@ -31,13 +34,9 @@ use teamchat::{PEOPLE, TOKEN};
 
 /// The people of the workspace at an address.
 fn members(base: &str, token: &str, limits: Limits) -> Result<Vec<Member>> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .unwrap();
     let http = Http::with_limits(limits);
     let workspace = Workspace::new(http.service("teamchat", base, None)?, SecretString::from(token));
-    runtime.block_on(workspace.members())
+    Engine::default().run(async |_| workspace.members().await)
 }
 
 /// The error of a workspace, which must not hold the token.

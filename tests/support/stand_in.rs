@@ -58,7 +58,7 @@ impl StandIn {
                     serve(connection, &stream, |request| {
                         log.lock().unwrap().push(request.clone());
                         (reply.lock().unwrap())(request)
-                    })
+                    });
                 });
             }
         });
@@ -150,7 +150,7 @@ pub fn serve(connection: usize, stream: impl Read + Write, mut reply: impl FnMut
             Reply::Answer(answer) => write(stream.get_mut(), &answer),
             Reply::AnswerAndHangUp(answer) => return write(stream.get_mut(), &answer),
             Reply::HangUp => return,
-            Reply::Silence => thread::sleep(Duration::from_secs(60)),
+            Reply::Silence => thread::sleep(Duration::from_mins(1)),
         }
         if closes {
             return;
@@ -197,10 +197,16 @@ fn read(connection: usize, stream: &mut impl BufRead) -> Option<Received> {
 
 /// An error of writing is not one of ours: a client may have seen enough.
 fn write(stream: &mut impl Write, answer: &Answer) {
-    let mut text = format!("HTTP/1.1 {} Status\r\n", answer.status);
-    for (name, value) in &answer.headers {
-        text += &format!("{name}: {value}\r\n");
-    }
-    text += &format!("content-length: {}\r\n\r\n{}", answer.body.len(), answer.body);
+    let headers = answer
+        .headers
+        .iter()
+        .map(|(name, value)| format!("{name}: {value}\r\n"));
+    let text = format!(
+        "HTTP/1.1 {} Status\r\n{}content-length: {}\r\n\r\n{}",
+        answer.status,
+        headers.collect::<String>(),
+        answer.body.len(),
+        answer.body
+    );
     let _ = stream.write_all(text.as_bytes()).and_then(|()| stream.flush());
 }
