@@ -298,6 +298,18 @@ function sb_count_users() {}
 function sb_update_user_to_lead($user_id) {}
 
 /**
+ * Returns the people of the team-messaging workspace, the agents and admins, and who is who.
+ *
+ * The workspace's bots and deactivated accounts are left out. It is asked at each call, 200 people at a time; the
+ * limit is 20 seconds for each answer.
+ *
+ * @return array{teamchat_users: list<array{id: string, name: string}>, agents: list<array{id: string, name: string}>, saved: array<string, string>}|'teamchat-not-active'|SBError saved is the settings row teamchat-agents
+ * @errors teamchat-not-active; SBError teamchat-error with the text of the service (invalid_auth, missing_scope …) or
+ *     of a failed connection, configuration when no token is set
+ */
+function sb_teamchat_users() {}
+
+/**
  * Says whether a user is one who answers: agent, admin or the bot.
  *
  * @param mixed $user a user record, or a user type; not given: the active user

@@ -36,6 +36,8 @@ pub enum Error {
     },
     /// The database refused, or could not be reached.
     Database(DatabaseError),
+    /// An outside service refused, or could not be reached.
+    Provider(Box<ProviderError>),
     /// The library itself failed. Never expected; reported, never swallowed.
     Internal(String),
 }
@@ -51,18 +53,20 @@ pub enum Code {
     InvalidAttachment,
     InvalidStatusCode,
     InvalidUserType,
+    TeamchatNotActive,
     UserNotFound,
 }
 
 impl Code {
     /// All codes: `sb_is_validation_error` knows them by their texts.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::ConversationNotFound,
         Self::DuplicateEmail,
         Self::EmptyMessage,
         Self::InvalidAttachment,
         Self::InvalidStatusCode,
         Self::InvalidUserType,
+        Self::TeamchatNotActive,
         Self::UserNotFound,
     ];
 
@@ -75,6 +79,7 @@ impl Code {
             Self::InvalidAttachment => "invalid-attachment",
             Self::InvalidStatusCode => "invalid-status-code",
             Self::InvalidUserType => "invalid-user-type",
+            Self::TeamchatNotActive => "teamchat-not-active",
             Self::UserNotFound => "user-not-found",
         }
     }
@@ -98,7 +103,21 @@ pub struct DatabaseError {
     pub outcome: Outcome,
 }
 
-/// What is known of a statement that failed.
+/// What an outside service, or the way to it, answered.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ProviderError {
+    /// The service, by kind: `teamchat`.
+    pub service: &'static str,
+    /// For people: its text, or what failed on the way. Never holds a credential, nor of an address more than host and
+    /// port.
+    pub message: String,
+    /// What is known of the request.
+    pub outcome: Outcome,
+    /// Its own error response, when it gave one: some functions return that as it is.
+    pub response: Option<Value>,
+}
+
+/// What is known of a statement, or of a request to a service, that failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
     /// It never reached a server: it may be sent again.
@@ -131,12 +150,13 @@ pub enum Exception {
     Error,
 }
 
-/// What a function gives when the database failed.
+/// What a function gives when the database failed, or an outside service could not be reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DatabaseErrorForm {
     /// An error object, so that it is never mistaken for "nothing found".
     Object,
-    /// The server's text, as the contract says of user and conversation writes.
+    /// The text of the failure, as the contract says of user and conversation writes, and of messages to outside
+    /// services ("SQL or cURL error message").
     Text,
 }
 
@@ -192,6 +212,7 @@ impl Error {
             Self::Refused { code, .. } => (*code).to_owned(),
             Self::Argument { .. } | Self::Missing { .. } => "argument-error".to_owned(),
             Self::Database(error) => format!("db-error-{}", error.number),
+            Self::Provider(error) => format!("{}-error", error.service),
             Self::Internal(_) => "internal-error".to_owned(),
         }
     }
@@ -210,7 +231,10 @@ impl Error {
             Self::Database(error) if database == DatabaseErrorForm::Text => {
                 Exit::Value(Value::from(error.message.as_str()))
             }
-            Self::Refused { .. } | Self::Database(_) => Exit::Object(failure(&self)),
+            Self::Provider(error) if database == DatabaseErrorForm::Text && error.response.is_none() => {
+                Exit::Value(Value::from(error.message.as_str()))
+            }
+            Self::Refused { .. } | Self::Database(_) | Self::Provider(_) => Exit::Object(failure(&self)),
             Self::Argument { .. } => Exit::Exception(Exception::Type, failure(&self)),
             Self::Missing { .. } => Exit::Exception(Exception::ArgumentCount, failure(&self)),
             Self::Internal(_) => Exit::Exception(Exception::Error, failure(&self)),
@@ -232,6 +256,7 @@ impl Error {
             | Self::Internal(_) => 500,
             Self::Refused { .. } | Self::Argument { .. } | Self::Missing { .. } => 422,
             Self::Database(_) => 503,
+            Self::Provider(_) => 502,
         }
     }
 }
@@ -245,6 +270,7 @@ impl fmt::Display for Error {
             Self::Argument { name, expected } => write!(f, "argument ${name} must be {expected}"),
             Self::Missing { name } => write!(f, "argument ${name} is missing"),
             Self::Database(error) => f.write_str(&error.message),
+            Self::Provider(error) => f.write_str(&error.message),
         }
     }
 }
@@ -282,6 +308,39 @@ mod tests {
             (failure.code.as_str(), failure.function.as_str()),
             ("db-error-1146", "sb_get_user")
         );
+    }
+
+    #[test]
+    fn an_outside_service_that_cannot_be_reached_leaves_as_the_function_says() {
+        let error = |response| {
+            Error::Provider(Box::new(ProviderError {
+                service: "teamchat",
+                message: "no answer".into(),
+                outcome: Outcome::Unknown,
+                response,
+            }))
+        };
+        let unreachable = error(None);
+        assert_eq!(
+            (unreachable.code().as_str(), unreachable.http_status()),
+            ("teamchat-error", 502)
+        );
+        assert_eq!(
+            unreachable.exit("sb_send_teamchat_message", DatabaseErrorForm::Text),
+            Exit::Value("no answer".into())
+        );
+        for (error, form) in [
+            (error(None), DatabaseErrorForm::Object),
+            (error(Some(Value::Bool(false))), DatabaseErrorForm::Text),
+        ] {
+            let Exit::Object(failure) = error.exit("sb_teamchat_users", form) else {
+                panic!("not an object")
+            };
+            assert_eq!(
+                (failure.code.as_str(), failure.message.as_str()),
+                ("teamchat-error", "no answer")
+            );
+        }
     }
 
     #[test]

@@ -14,6 +14,7 @@ use super::configuration::Configuration;
 use super::crypto::{self, Keys, Purpose};
 use super::db::Database;
 use super::host::{Cookie, Host};
+use super::http::{Http, Service};
 use super::settings::{self, Settings};
 use crate::contract::args::{Argument, field};
 use crate::contract::error::{Error, Result};
@@ -23,11 +24,12 @@ use crate::contract::status::UserType;
 use crate::contract::value::{Map, Value, at};
 use crate::params;
 
-/// What a process keeps from one request to the next: the connection and parsed settings, nothing of a request.
+/// What a process keeps from one request to the next: connections and parsed settings, nothing of a request.
 #[derive(Default)]
 pub struct Process {
     database: Database,
     settings: settings::Cache,
+    http: Http,
 }
 
 impl Process {
@@ -179,6 +181,21 @@ impl<'a> Context<'a> {
     async fn settings_row(&self, name: &str) -> Result<Option<Vec<u8>>> {
         let row: Option<(Option<Vec<u8>>,)> = self.database()?.row(SETTINGS_ROW, params![name]).await?;
         Ok(row.and_then(|(text,)| text))
+    }
+
+    /// A further row of the settings table, decoded. What is no JSON counts as no row.
+    pub async fn stored(&self, name: &str) -> Result<Option<Value>> {
+        Ok(self.settings_row(name).await?.as_deref().and_then(json::decode))
+    }
+
+    /// The outside service `name`: at the address of the setting `<name>-url`, or else at its own, through the proxy of
+    /// the setting `http-proxy`.
+    pub async fn service(&self, name: &'static str, address: &str) -> Result<Service<'_>> {
+        let settings = self.settings().await?;
+        let chosen = settings.text(&format!("{name}-url"));
+        self.process
+            .http
+            .service(name, chosen.as_deref().unwrap_or(address), settings.text("http-proxy"))
     }
 
     /// The keys that the installation encrypts with.

@@ -10,6 +10,9 @@ use tokio::runtime::{Builder, Runtime};
 use super::context::Process;
 use crate::contract::error::{Error, Result};
 
+/// How long the end waits for threads that still look a name up: PHP may unload their code right after.
+const END_LIMIT: Duration = Duration::from_secs(1);
+
 /// A thread's runtime and what its process keeps, made on first use.
 ///
 /// A forked child makes its own: the parent's connection and event queue are forgotten there, never closed, since
@@ -64,7 +67,7 @@ impl Engine {
         let Some(state) = slot.take() else { return };
         if state.pid == std::process::id() {
             state.runtime.block_on(state.process.shut_down());
-            state.runtime.shutdown_background();
+            state.runtime.shutdown_timeout(END_LIMIT);
         } else {
             std::mem::forget(state);
         }

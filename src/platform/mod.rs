@@ -1,4 +1,5 @@
-//! What functions stand on: the host, the context, the database, the settings, cryptography.
+//! What functions stand on: the host, the context, the database, the settings, the way to outside services,
+//! cryptography.
 //!
 //! It knows the contract below it and nothing of the functions above.
 
@@ -8,6 +9,7 @@ pub mod crypto;
 pub mod db;
 pub mod engine;
 pub mod host;
+pub mod http;
 pub mod records;
 pub mod settings;
 

@@ -3,6 +3,8 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
+use secrecy::SecretString;
+
 use crate::contract::args::Argument;
 use crate::contract::json;
 use crate::contract::value::{Key, Value};
@@ -34,6 +36,14 @@ impl Settings {
     /// Whether a checkbox is set.
     pub fn is_on(&self, id: &str) -> bool {
         self.value(id).and_then(bool::from_value).unwrap_or(false)
+    }
+
+    /// A credential that is set and not empty; blanks around it came with pasting.
+    pub fn secret(&self, id: &str) -> Option<SecretString> {
+        let text = self.text(id)?;
+        Some(text.trim())
+            .filter(|text| !text.is_empty())
+            .map(SecretString::from)
     }
 
     /// A text that is set and not empty.

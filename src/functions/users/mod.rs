@@ -11,6 +11,7 @@ mod lookup;
 mod presence;
 mod removal;
 mod roles;
+mod teamchat;
 
 use crate::contract::args::{Bytes, Details, Extra, Page, People, Several, Since, Sorting, Texts};
 use crate::contract::ids::{ConversationId, UserId};
@@ -260,6 +261,18 @@ functions! {
     /// @param $user_id the user
     /// @errors user-not-found
     async fn sb_update_user_to_lead(user_id: UserId) -> "true|'user-not-found'|SBError" => accounts::update_user_to_lead;
+
+    /// Returns the people of the team-messaging workspace, the agents and admins, and who is who.
+    ///
+    /// The workspace's bots and deactivated accounts are left out. It is asked at each call, 200 people at a time; the
+    /// limit is 20 seconds for each answer.
+    ///
+    /// @return saved is the settings row teamchat-agents
+    /// @errors teamchat-not-active; SBError teamchat-error with the text of the service (invalid_auth, missing_scope …)
+    ///     or of a failed connection, configuration when no token is set
+    async fn sb_teamchat_users()
+        -> "array{teamchat_users: list<array{id: string, name: string}>, agents: list<array{id: string, name: string}>, saved: array<string, string>}|'teamchat-not-active'|SBError"
+        => teamchat::teamchat_users;
 
     /// Says whether a user is one who answers: agent, admin or the bot.
     ///

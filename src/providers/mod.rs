@@ -1,0 +1,6 @@
+//! The protocols of outside services, each named by its kind.
+//!
+//! Above the platform, through whose [`Service`](crate::platform::http::Service) every request goes, and below the
+//! functions. It holds no SQL and knows no function.
+
+pub mod teamchat;

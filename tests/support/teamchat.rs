@@ -1,0 +1,170 @@
+//! The team-messaging service as its published schema describes it: a stand-in that is as strict as the service, and
+//! whose own answers are held against the schema too.
+
+use std::sync::LazyLock;
+
+use jsonschema::Validator;
+use serde_json::{Value, json};
+
+use super::stand_in::{Received, Reply, StandIn, fields};
+
+/// The token that opens the workspace.
+pub const TOKEN: &str = "xoxb-12-planted-token";
+
+/// How many people the workspace has: more than a page holds.
+pub const PEOPLE: usize = 230;
+
+/// The service's own description (Swagger 2.0).
+static SCHEMA: LazyLock<Value> = LazyLock::new(|| {
+    let mut schema = serde_json::from_str(include_str!("../fixtures/teamchat.swagger2.json")).unwrap();
+    repair(&mut schema);
+    schema
+});
+
+/// Starts a workspace that first answers so often that it is asked too often.
+pub fn start(too_often: usize) -> StandIn {
+    let mut too_often = too_often;
+    StandIn::start(move |request| {
+        if too_often > 0 {
+            too_often -= 1;
+            return Reply::of(429, &[("retry-after", "1")], r#"{"ok":false,"error":"ratelimited"}"#);
+        }
+        Reply::json(answer(request).to_string())
+    })
+}
+
+/// Everyone in the workspace: people, and between them those who are none.
+pub fn everyone() -> Vec<Value> {
+    let people = (1..=PEOPLE).map(|number| user(&format!("U{number:04}"), &format!("Person {number}"), false, false));
+    let mut everyone: Vec<_> = people.collect();
+    everyone.insert(0, user("USLACKBOT", "Slackbot", false, false));
+    everyone.insert(3, user("U9001", "A bot", true, false));
+    everyone.insert(210, user("U9002", "Who has left", false, true));
+    everyone
+}
+
+fn user(id: &str, real_name: &str, is_bot: bool, deleted: bool) -> Value {
+    // Person 2 has no full name, person 3 neither that nor a shown one.
+    let (real_name, display_name) = match id {
+        "U0002" => ("", "two"),
+        "U0003" => ("", ""),
+        _ => (real_name, "shown"),
+    };
+    json!({
+        "id": id, "team_id": "T00000001", "name": id.to_lowercase(), "deleted": deleted, "is_bot": is_bot,
+        "is_app_user": false, "updated": 1_700_000_000,
+        "profile": {
+            "real_name": real_name, "real_name_normalized": real_name, "display_name": display_name,
+            "display_name_normalized": display_name, "avatar_hash": "g0", "title": "", "phone": "", "skype": "",
+            "status_text": "", "status_emoji": "", "fields": null, "email": format!("{}@example.com", id.to_lowercase()),
+        },
+    })
+}
+
+fn answer(request: &Received) -> Value {
+    let method = request.path.trim_start_matches("/api");
+    // The service takes either verb for every method; the schema has one of them.
+    let operation = &SCHEMA["paths"][method];
+    let operation = operation.as_object().and_then(|verbs| verbs.values().next());
+    let Some(operation) = operation.filter(|_| matches!(request.method.as_str(), "GET" | "POST")) else {
+        return json!({"ok": false, "error": "unknown_method"});
+    };
+    let mut parameters = request.query.clone();
+    match request.header("content-type") {
+        Some("application/x-www-form-urlencoded") => parameters.extend(fields(&request.body)),
+        None => {}
+        // So the SDK sends a request without parameters.
+        Some(kind) if kind.starts_with("application/json") && request.body.is_empty() => {}
+        Some(_) => return json!({"ok": false, "error": "invalid_post_type"}),
+    }
+    let refusal = |error| json!({"ok": false, "error": error});
+    let reply = match request.header("authorization") {
+        None => refusal("not_authed"),
+        Some(header) if header != format!("Bearer {TOKEN}") => refusal("invalid_auth"),
+        Some(_) if !fit(operation, &parameters) => refusal("invalid_arg_name"),
+        Some(_) => users_list(&parameters),
+    };
+    let response = if reply["ok"] == true { "200" } else { "default" };
+    let validator = validator(&format!("#/paths/~1{}/get/responses/{response}/schema", &method[1..]));
+    if let Err(error) = validator.validate(&reply) {
+        panic!(
+            "the stand-in's own answer is none of the service's: {error} at {}",
+            error.instance_path()
+        );
+    }
+    reply
+}
+
+/// Whether the parameters are those that the schema names, each of its type, and the required ones are there.
+fn fit(operation: &Value, parameters: &[(String, String)]) -> bool {
+    let known = operation["parameters"].as_array().unwrap();
+    let given = |name: &Value| parameters.iter().filter(|(given, _)| name == given).collect::<Vec<_>>();
+    let is_of_type = |value: &str, kind: &Value| match kind.as_str().unwrap() {
+        "integer" => value.parse::<i64>().is_ok(),
+        "boolean" => matches!(value, "true" | "false" | "0" | "1"),
+        _ => true,
+    };
+    parameters
+        .iter()
+        .all(|(name, _)| known.iter().any(|known| known["name"] == *name))
+        && known.iter().all(|known| match given(&known["name"])[..] {
+            // The token may come in the header in its place.
+            [] => known["required"] != true || known["name"] == "token",
+            [(_, value)] => is_of_type(value, &known["type"]),
+            _ => false,
+        })
+}
+
+fn users_list(parameters: &[(String, String)]) -> Value {
+    let given = |name| {
+        parameters
+            .iter()
+            .find(|(given, _)| given == name)
+            .map(|(_, value)| value.as_str())
+    };
+    let everyone = everyone();
+    let limit = given("limit").map_or(everyone.len(), |limit| limit.parse().unwrap());
+    let begin = match given("cursor") {
+        None | Some("") => Some(0),
+        Some(cursor) => cursor
+            .strip_prefix("dXNlcjo=+/")
+            .and_then(|position| position.parse().ok()),
+    };
+    let Some(begin) = begin.filter(|begin| *begin < everyone.len()) else {
+        return json!({"ok": false, "error": "invalid_cursor"});
+    };
+    let end = everyone.len().min(begin + limit);
+    let next = if end < everyone.len() {
+        format!("dXNlcjo=+/{end}")
+    } else {
+        String::new()
+    };
+    json!({
+        "ok": true, "members": everyone[begin..end], "cache_ts": 1_700_000_000,
+        "response_metadata": {"next_cursor": next},
+    })
+}
+
+/// The judge of one part of the schema.
+fn validator(part: &str) -> Validator {
+    let mut schema = SCHEMA.clone();
+    schema["allOf"] = json!([{"$ref": part}]);
+    jsonschema::draft4::new(&schema).unwrap()
+}
+
+/// Writes `anyOf` where the schema writes `items` for alternatives: as `items` they would judge nothing but arrays.
+fn repair(schema: &mut Value) {
+    match schema {
+        Value::Object(map) => {
+            if !map.contains_key("type")
+                && map.get("items").is_some_and(Value::is_array)
+                && let Some(alternatives) = map.remove("items")
+            {
+                map.insert("anyOf".to_owned(), alternatives);
+            }
+            map.values_mut().for_each(repair);
+        }
+        Value::Array(items) => items.iter_mut().for_each(repair),
+        _ => {}
+    }
+}

@@ -1,0 +1,327 @@
+//! The team-messaging service: its own SDK and then ours against the same stand-in, and the function on top.
+//!
+//! `tests/support/mariadb cargo test --test teamchat`
+
+// Tests may panic, their helpers too.
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, clippy::print_stderr)]
+
+#[allow(dead_code)]
+#[path = "support/stand_in.rs"]
+mod stand_in;
+mod support;
+#[path = "support/teamchat.rs"]
+mod teamchat;
+
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use sb::contract::error::{Error, Exit, Outcome, ProviderError, Result};
+use sb::contract::value::Failure;
+use sb::contract::{Arguments, Value, json};
+use sb::functions;
+use sb::platform::context::Request;
+use sb::platform::engine::Engine;
+use sb::platform::host::PlainHost;
+use sb::platform::http::{Http, Limits};
+use sb::providers::teamchat::{Member, Workspace};
+use secrecy::SecretString;
+use stand_in::{Reply, StandIn, nowhere};
+use support::bench::Installation;
+use support::case::Given;
+use support::database::{Database, Server};
+use teamchat::{PEOPLE, TOKEN};
+
+/// The people of the workspace at an address.
+fn members(base: &str, token: &str, limits: Limits) -> Result<Vec<Member>> {
+    let http = Http::with_limits(limits);
+    let workspace = Workspace::new(http.service("teamchat", base, None)?, SecretString::from(token));
+    Engine::default().run(async |_| workspace.members().await)
+}
+
+/// The error of a workspace, which must not hold the token.
+fn failure(base: &str, token: &str) -> ProviderError {
+    let limits = Limits {
+        total: Duration::from_secs(2),
+        ..Limits::default()
+    };
+    let error = members(base, token, limits).unwrap_err();
+    let shown = format!("{error} {error:?}");
+    assert!(!shown.contains(token), "the token is in {shown}");
+    match error {
+        Error::Provider(error) => *error,
+        error => panic!("not the provider's: {error:?}"),
+    }
+}
+
+#[test]
+fn the_providers_own_sdk_takes_the_stand_in_for_the_service() {
+    let (workspace, busy) = (teamchat::start(0), teamchat::start(2));
+    let output = Command::new(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/support/sdk"))
+        .arg(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/support/teamchat_sdk.py"))
+        .args([workspace.url("/api/"), busy.url("/api/"), TOKEN.to_owned()])
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let seen: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let everyone = teamchat::everyone();
+    assert_eq!(seen["pages"], serde_json::json!([200, everyone.len() - 200]));
+    assert_eq!(seen["members"], serde_json::Value::from(everyone));
+    for (what, refusal) in [
+        ("wrong token", serde_json::json!([200, "invalid_auth", null])),
+        ("wrong cursor", serde_json::json!([200, "invalid_cursor", null])),
+        ("wrong argument", serde_json::json!([200, "invalid_arg_name", null])),
+        ("too often", serde_json::json!([429, "ratelimited", "1"])),
+        ("patient", serde_json::json!(5)),
+    ] {
+        assert_eq!(seen[what], refusal, "{what}");
+    }
+}
+
+#[test]
+fn people_come_page_by_page_without_bots_and_those_who_left() {
+    let workspace = teamchat::start(0);
+    let members = members(&workspace.url("/api/"), TOKEN, Limits::default()).unwrap();
+    let expected = (1..=PEOPLE).map(|number| Member {
+        id: format!("U{number:04}"),
+        name: match number {
+            2 => "two".into(),
+            3 => "u0003".into(),
+            number => format!("Person {number}"),
+        },
+    });
+    assert_eq!(members, expected.collect::<Vec<_>>());
+    let requests: Vec<_> = workspace.received();
+    assert_eq!(requests.len(), 2);
+    for (request, cursor) in requests.iter().zip([None, Some("dXNlcjo=+/200")]) {
+        assert_eq!(
+            (request.method.as_str(), request.path.as_str()),
+            ("GET", "/api/users.list")
+        );
+        let mut parameters = vec![("limit".to_owned(), "200".to_owned())];
+        parameters.extend(cursor.map(|cursor| ("cursor".to_owned(), cursor.to_owned())));
+        assert_eq!(request.query, parameters, "and the token is not among them");
+        assert_eq!((request.body.as_str(), request.connection), ("", 0));
+    }
+}
+
+#[test]
+fn who_asks_too_often_waits_and_is_answered() {
+    let workspace = teamchat::start(1);
+    let started = Instant::now();
+    let members = members(&workspace.url("/api/"), TOKEN, Limits::default()).unwrap();
+    assert_eq!(members.len(), PEOPLE);
+    assert!(started.elapsed() >= Duration::from_secs(1));
+    assert_eq!(workspace.received().len(), 3);
+
+    let failure = failure(&teamchat::start(5).url("/api/"), TOKEN);
+    assert_eq!(
+        (failure.message.as_str(), failure.outcome),
+        ("ratelimited", Outcome::NotDone)
+    );
+}
+
+#[test]
+fn a_refusal_is_the_services_code_and_its_response() {
+    let workspace = teamchat::start(0);
+    let refusal = failure(&workspace.url("/api/"), "xoxb-wrong");
+    assert_eq!(
+        (refusal.message.as_str(), refusal.outcome),
+        ("invalid_auth", Outcome::NotDone)
+    );
+    assert_eq!(
+        refusal.response,
+        json::decode(br#"{"ok":false,"error":"invalid_auth"}"#)
+    );
+    assert_eq!(workspace.received().len(), 1);
+
+    let body = r#"{"ok":false,"error":"missing_scope","needed":"users:read","provided":"chat:write"}"#;
+    let workspace = StandIn::start(move |_| Reply::json(body));
+    assert_eq!(
+        failure(&workspace.url("/"), TOKEN).message,
+        "missing_scope (needed: users:read)"
+    );
+}
+
+#[test]
+fn what_is_no_answer_of_the_service_is_an_error_without_its_text() {
+    let echo = |request: &stand_in::Received| {
+        let token = request.header("authorization").unwrap().to_owned();
+        Reply::of(502, &[], format!("<html>Bad gateway for {token}"))
+    };
+    let list_without_people = |_: &stand_in::Received| Reply::json(r#"{"ok":true,"cache_ts":1}"#);
+    let foreign = teamchat::start(0);
+    let elsewhere = foreign.url("/api/users.list");
+    let redirect = move |_: &stand_in::Received| Reply::of(302, &[("location", &elsewhere)], "");
+    for (server, status) in [
+        (StandIn::start(echo), 502),
+        (StandIn::start(|_| Reply::json("")), 200),
+        (StandIn::start(list_without_people), 200),
+        (StandIn::start(redirect), 302),
+    ] {
+        let failure = failure(&server.url("/api/"), TOKEN);
+        let message = format!("an answer that is not the service's, with HTTP status {status}");
+        assert_eq!((failure.message, failure.response), (message, None));
+    }
+    assert_eq!(foreign.received().len(), 0, "the token stays here");
+}
+
+#[test]
+fn a_refusal_that_repeats_the_token_is_not_repeated() {
+    let body = format!(r#"{{"ok":false,"error":"{TOKEN}"}}"#);
+    let server = StandIn::start(move |_| Reply::json(body.clone()));
+    let error = members(&server.url("/"), TOKEN, Limits::default()).unwrap_err();
+    assert_eq!(error.to_string(), "refused without a code");
+}
+
+#[test]
+fn a_list_without_end_is_given_up() {
+    let server =
+        StandIn::start(|_| Reply::json(r#"{"ok":true,"members":[],"response_metadata":{"next_cursor":"again"}}"#));
+    assert_eq!(failure(&server.url("/"), TOKEN).message, "the list of users has no end");
+}
+
+#[test]
+fn a_service_that_cannot_be_reached_or_is_silent_is_an_error() {
+    assert_eq!(failure(&nowhere(), TOKEN).outcome, Outcome::NotSent);
+    let server = StandIn::start(|_| Reply::Silence);
+    assert_eq!(failure(&server.url("/"), TOKEN).outcome, Outcome::Unknown);
+}
+
+/// An installation on the test server, with these settings and what further statements make.
+struct Installed {
+    engine: Engine,
+    host: PlainHost,
+}
+
+impl Installed {
+    fn new(name: &str, settings: &serde_json::Value, further: &[&str]) -> Self {
+        let server = Server::of_environment().unwrap();
+        let settings = settings.to_string().replace('\\', r"\\").replace('\'', "''");
+        let settings = format!("INSERT INTO sb_settings (name, value) VALUES ('settings', '{settings}')");
+        let given = Given {
+            fixture: "empty".into(),
+            sql: std::iter::once(settings)
+                .chain(further.iter().map(|sql| (*sql).to_owned()))
+                .collect(),
+            ..Given::default()
+        };
+        let database = Database::create(&server, name, &given).unwrap();
+        Self {
+            engine: Engine::default(),
+            host: PlainHost::new(Installation::of(&server, &database).constants),
+        }
+    }
+
+    /// One call, in a request of its own.
+    fn teamchat_users(&self) -> Exit {
+        let function = functions::find("sb_teamchat_users").unwrap();
+        let arguments = Arguments::new(Vec::new());
+        let result = function.run(&self.engine, &self.host, &Request::default(), arguments);
+        result.map_or_else(|error| function.exit(error), Exit::Value)
+    }
+}
+
+fn settings(url: &str, token: &str) -> serde_json::Value {
+    serde_json::json!({"teamchat": [{
+        "teamchat-active": [true, "checkbox"], "teamchat-token": [token, "password"], "teamchat-url": [url, "text"],
+    }, "multi-input"]})
+}
+
+fn error_object(exit: Exit) -> Failure {
+    match exit {
+        Exit::Object(failure) => failure,
+        exit => panic!("not an SBError: {exit:?}"),
+    }
+}
+
+const PEOPLE_ROWS: &str = "
+    INSERT INTO sb_users (id, first_name, last_name, user_type, creation_time, token) VALUES
+        (1, 'Ann', 'Admin', 'admin', '2024-01-01', 'a'), (2, 'Åsa', '', 'agent', '2024-01-01', 'b'),
+        (3, 'Uma', 'User', 'user', '2024-01-01', 'c'), (4, 'Bot', '', 'bot', '2024-01-01', 'd')";
+
+#[test]
+fn the_function_gives_people_agents_and_who_is_who() {
+    let workspace = teamchat::start(0);
+    let rows =
+        r#"INSERT INTO sb_settings (name, value) VALUES ('teamchat-agents', '{"U0001":"1","U0002":2,"U0003":""}')"#;
+    let installation = Installed::new(
+        "people, agents and who is who",
+        // Pasted with a line break after it.
+        &settings(&workspace.url("/api"), &format!("{TOKEN}\n")),
+        &[PEOPLE_ROWS, rows],
+    );
+    let Exit::Value(value) = installation.teamchat_users() else {
+        panic!("no value")
+    };
+    let value: serde_json::Value = serde_json::from_str(&json::encode(&value)).unwrap();
+    assert_eq!(value["teamchat_users"].as_array().unwrap().len(), PEOPLE);
+    assert_eq!(
+        value["teamchat_users"][0],
+        serde_json::json!({"id": "U0001", "name": "Person 1"})
+    );
+    assert_eq!(
+        value["agents"],
+        serde_json::json!([{"id": "1", "name": "Ann Admin"}, {"id": "2", "name": "Åsa"}])
+    );
+    assert_eq!(value["saved"], serde_json::json!({"U0001": "1", "U0002": "2"}));
+    assert_eq!(value.as_object().unwrap().len(), 3);
+}
+
+#[test]
+fn the_function_gives_an_empty_map_when_nobody_was_saved() {
+    let workspace = teamchat::start(0);
+    let settings = settings(&workspace.url("/api/"), TOKEN);
+    let row = |text| format!("INSERT INTO sb_settings (name, value) VALUES ('teamchat-agents', '{text}')");
+    for (name, row) in [
+        ("no row", "SELECT 1".to_owned()),
+        ("a list", row("[]")),
+        ("no JSON", row("{broken")),
+    ] {
+        let Exit::Value(value) = Installed::new(name, &settings, &[&row]).teamchat_users() else {
+            panic!("no value")
+        };
+        assert_eq!(value.get(&"saved".into()), Some(&Value::Map(sb::contract::Map::new())));
+        assert_eq!(json::encode(value.get(&"agents".into()).unwrap()), "[]");
+    }
+}
+
+#[test]
+fn the_function_gives_an_error_object_without_the_token_when_the_service_fails() {
+    let token = "xoxb-other-planted-token";
+    let refusing = teamchat::start(0);
+    for (name, url, message) in [
+        ("refused", refusing.url("/api/"), "invalid_auth"),
+        ("down", nowhere(), "cannot be reached: Connection refused"),
+    ] {
+        let failure = error_object(Installed::new(name, &settings(&url, token), &[]).teamchat_users());
+        assert_eq!(
+            (failure.code.as_str(), failure.function.as_str()),
+            ("teamchat-error", "sb_teamchat_users")
+        );
+        assert!(failure.message.contains(message), "{}", failure.message);
+        assert!(!format!("{failure:?}").contains(token));
+    }
+    let failure = error_object(Installed::new("no token", &settings(&nowhere(), ""), &[]).teamchat_users());
+    assert_eq!(
+        (failure.code.as_str(), failure.message.as_str()),
+        ("configuration", "teamchat-token is not set")
+    );
+}
+
+#[test]
+fn the_function_takes_a_new_connection_when_the_service_has_closed_the_old_one() {
+    let body = r#"{"ok":true,"members":[{"id":"U1","name":"one"}],"cache_ts":1}"#;
+    let workspace = StandIn::start(move |_| Reply::json(body).and_hang_up());
+    let installation = Installed::new("closed", &settings(&workspace.url("/"), TOKEN), &[]);
+    for _ in 0..3 {
+        let Exit::Value(value) = installation.teamchat_users() else {
+            panic!("no value")
+        };
+        assert_eq!(
+            json::encode(&value),
+            r#"{"teamchat_users":[{"id":"U1","name":"one"}],"agents":[],"saved":{}}"#
+        );
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    assert_eq!(workspace.received().len(), 3);
+}
