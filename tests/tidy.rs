@@ -107,10 +107,15 @@ fn cases(path: &Path) -> Vec<Value> {
     serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// The function that a case calls.
-fn called(case: &Value) -> Option<&str> {
-    let call = &case["call"];
+/// The function that a call names.
+fn called(call: &Value) -> Option<&str> {
     call[0].as_str().or_else(|| call["function"].as_str())
+}
+
+/// Whether a case calls a function, or looks by another at what a call of it made before has done.
+fn tries(case: &Value, name: &str) -> bool {
+    let before = case["given"]["calls"].as_array().into_iter().flatten();
+    before.chain([&case["call"]]).any(|call| called(call) == Some(name))
 }
 
 #[test]
@@ -126,10 +131,10 @@ fn every_function_has_cases_that_call_it() {
         {
             [(_, path)] => {
                 let cases = cases(path);
-                if cases.is_empty() {
+                if !cases.iter().any(|case| called(&case["call"]) == Some(*name)) {
                     wrong.push(format!("{name} has no case in {}", path.display()));
                 }
-                let others = cases.iter().filter(|case| called(case) != Some(*name));
+                let others = cases.iter().filter(|case| !tries(case, name));
                 wrong.extend(others.map(|case| format!("{name} is not what the case {} calls", case["it"])));
             }
             [] => wrong.push(format!("{name} has no file tests/cases/<domain>/{name}.json")),
