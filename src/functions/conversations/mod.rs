@@ -1,11 +1,13 @@
 //! Section "Conversations and messages".
 
 mod attachments;
+mod history;
+mod inbox;
 mod opening;
 mod reading;
 mod sending;
 
-use crate::contract::args::{Department, Items, Since, StatusCode};
+use crate::contract::args::{Department, Items, Page, Several, Since, StatusCode};
 use crate::contract::ids::{ConversationId, MessageId, UserId};
 use crate::contract::{Error, Map, Result};
 use crate::functions;
@@ -21,6 +23,76 @@ functions! {
     /// @errors SBError security-error when the active user is a visitor, lead or user and it is not theirs
     async fn sb_get_conversation(user_id: Option<UserId>, conversation_id: ConversationId)
         -> "array{messages: list<Message>, details: ConversationDetails}|false|SBError" => reading::get_conversation;
+
+    /// Returns a page of 100 conversations, each by its last message, newest first.
+    ///
+    /// user_id, names, image and user_type are those of the conversation's user, message_user_type is the type of the
+    /// message's author.
+    ///
+    /// @param $pagination the page, from 1
+    /// @param $status_code a status code, 0 included; not given: the inbox, which is 0, 1 and 2
+    /// @param $department only this department
+    /// @param $source only this source: em, tk, wa, fb, ig, tw, wc, tx or gb
+    /// @errors invalid-status-code
+    async fn sb_get_conversations(
+        pagination: Page = 1,
+        status_code: StatusCode = false,
+        department: Department = false,
+        source: Option<String> = false,
+    ) -> "list<InboxItem>|'invalid-status-code'|SBError" => inbox::get_conversations;
+
+    /// Returns the conversations that were opened, or written to, after a point; as sb_get_conversations lists them.
+    ///
+    /// @param $datetime a time YYYY-MM-DD HH:MM:SS in UTC, or the id of a conversation: after it was opened
+    async fn sb_get_new_conversations(datetime: Since) -> "list<InboxItem>|SBError" => inbox::get_new_conversations;
+
+    /// Returns the conversations of a user, each by its last message, newest first.
+    ///
+    /// user_id, names, image and user_type are those of the message's author.
+    ///
+    /// @param $user_id the user
+    /// @param $exclude_id a conversation to leave out
+    /// @param $agents true when the user is an agent: the conversations it wrote in or is assigned to
+    async fn sb_get_user_conversations(
+        user_id: UserId,
+        exclude_id: Option<ConversationId> = -1,
+        agents: bool = false,
+    ) -> "list<ConversationItem>|SBError" => history::get_user_conversations;
+
+    /// Returns the conversations of a user that were opened, or written to, after a point.
+    ///
+    /// @param $user_id the user
+    /// @param $datetime a time YYYY-MM-DD HH:MM:SS in UTC; or the id of a conversation: those opened after it
+    async fn sb_get_new_user_conversations(
+        user_id: UserId,
+        datetime: Since,
+    ) -> "list<ConversationItem>|SBError" => history::get_new_user_conversations;
+
+    /// Returns the newest 100 conversations in which a text occurs: in a message, in the name of an attachment, in the
+    /// user's name or e-mail address. As sb_get_conversations lists them.
+    ///
+    /// @param $search the text, up to 200 characters; case and accents do not count
+    async fn sb_search_conversations(search: String) -> "list<InboxItem>|SBError" => history::search_conversations;
+
+    /// Returns the conversations of a user in which a text occurs: in a message, in the name of an attachment, or in
+    /// the title. As sb_get_user_conversations lists them.
+    ///
+    /// @param $search the text, up to 200 characters; case and accents do not count
+    /// @param $id the user; not given: the active user
+    async fn sb_search_user_conversations(
+        search: String,
+        id: Option<UserId> = false,
+    ) -> "list<ConversationItem>|SBError" => history::search_user_conversations;
+
+    /// Returns the agents and admins who wrote in conversations.
+    ///
+    /// @param $conversation_id a conversation, or several as a list or between commas
+    /// @return conversation id to agents; a conversation without one is not in it
+    /// @errors SBError security-error when the active user is a visitor, lead or user and it is not theirs
+    async fn sb_sb_get_agents_in_conversation(
+        conversation_id: Several<ConversationId>,
+    ) -> "array<int, list<array{id: string, first_name: string, last_name: string, profile_image: string|null, conversation_id: string}>>|SBError"
+        => history::agents_in_conversation;
 
     /// Returns the messages of a conversation that are newer than a point, oldest first.
     ///
