@@ -456,6 +456,78 @@ function sb_get_user_by($by, $value) {}
 function sb_get_conversation($user_id, $conversation_id) {}
 
 /**
+ * Returns a page of 100 conversations, each by its last message, newest first.
+ *
+ * user_id, names, image and user_type are those of the conversation's user, message_user_type is the type of the
+ * message's author.
+ *
+ * @param int|string $pagination the page, from 1
+ * @param int|string|false $status_code a status code, 0 included; not given: the inbox, which is 0, 1 and 2
+ * @param int|string $department only this department
+ * @param string $source only this source: em, tk, wa, fb, ig, tw, wc, tx or gb
+ * @return list<array{id: string, user_id: string, message: string, creation_time: string, attachments: list<array{string, string}>|'', status_code: string, payload: array<array-key, mixed>|'', conversation_id: string, first_name: string, last_name: string, profile_image: string|null, user_type: 'visitor'|'lead'|'user'|'agent'|'admin'|'bot', conversation_status_code: string, message_user_type?: 'visitor'|'lead'|'user'|'agent'|'admin'|'bot'}>|'invalid-status-code'|SBError
+ * @errors invalid-status-code
+ */
+function sb_get_conversations($pagination = 1, $status_code = false, $department = false, $source = false) {}
+
+/**
+ * Returns the conversations that were opened, or written to, after a point; as sb_get_conversations lists them.
+ *
+ * @param int|string $datetime a time YYYY-MM-DD HH:MM:SS in UTC, or the id of a conversation: after it was opened
+ * @return list<array{id: string, user_id: string, message: string, creation_time: string, attachments: list<array{string, string}>|'', status_code: string, payload: array<array-key, mixed>|'', conversation_id: string, first_name: string, last_name: string, profile_image: string|null, user_type: 'visitor'|'lead'|'user'|'agent'|'admin'|'bot', conversation_status_code: string, message_user_type?: 'visitor'|'lead'|'user'|'agent'|'admin'|'bot'}>|SBError
+ */
+function sb_get_new_conversations($datetime) {}
+
+/**
+ * Returns the conversations of a user, each by its last message, newest first.
+ *
+ * user_id, names, image and user_type are those of the message's author.
+ *
+ * @param int|string $user_id the user
+ * @param int|string $exclude_id a conversation to leave out
+ * @param bool $agents true when the user is an agent: the conversations it wrote in or is assigned to
+ * @return list<array{id: string, user_id: string, message: string, creation_time: string, attachments: list<array{string, string}>|'', status_code: string, payload: array<array-key, mixed>|'', conversation_id: string, first_name: string, last_name: string, profile_image: string|null, user_type: 'visitor'|'lead'|'user'|'agent'|'admin'|'bot', conversation_status_code: string, message_user_type?: 'visitor'|'lead'|'user'|'agent'|'admin'|'bot'}>|SBError
+ */
+function sb_get_user_conversations($user_id, $exclude_id = -1, $agents = false) {}
+
+/**
+ * Returns the conversations of a user that were opened, or written to, after a point.
+ *
+ * @param int|string $user_id the user
+ * @param int|string $datetime a time YYYY-MM-DD HH:MM:SS in UTC; or the id of a conversation: those opened after it
+ * @return list<array{id: string, user_id: string, message: string, creation_time: string, attachments: list<array{string, string}>|'', status_code: string, payload: array<array-key, mixed>|'', conversation_id: string, first_name: string, last_name: string, profile_image: string|null, user_type: 'visitor'|'lead'|'user'|'agent'|'admin'|'bot', conversation_status_code: string, message_user_type?: 'visitor'|'lead'|'user'|'agent'|'admin'|'bot'}>|SBError
+ */
+function sb_get_new_user_conversations($user_id, $datetime) {}
+
+/**
+ * Returns the newest 100 conversations in which a text occurs: in a message, in the name of an attachment, in the
+ * user's name or e-mail address. As sb_get_conversations lists them.
+ *
+ * @param string $search the text, up to 200 characters; case and accents do not count
+ * @return list<array{id: string, user_id: string, message: string, creation_time: string, attachments: list<array{string, string}>|'', status_code: string, payload: array<array-key, mixed>|'', conversation_id: string, first_name: string, last_name: string, profile_image: string|null, user_type: 'visitor'|'lead'|'user'|'agent'|'admin'|'bot', conversation_status_code: string, message_user_type?: 'visitor'|'lead'|'user'|'agent'|'admin'|'bot'}>|SBError
+ */
+function sb_search_conversations($search) {}
+
+/**
+ * Returns the conversations of a user in which a text occurs: in a message, in the name of an attachment, or in the
+ * title. As sb_get_user_conversations lists them.
+ *
+ * @param string $search the text, up to 200 characters; case and accents do not count
+ * @param int|string $id the user; not given: the active user
+ * @return list<array{id: string, user_id: string, message: string, creation_time: string, attachments: list<array{string, string}>|'', status_code: string, payload: array<array-key, mixed>|'', conversation_id: string, first_name: string, last_name: string, profile_image: string|null, user_type: 'visitor'|'lead'|'user'|'agent'|'admin'|'bot', conversation_status_code: string, message_user_type?: 'visitor'|'lead'|'user'|'agent'|'admin'|'bot'}>|SBError
+ */
+function sb_search_user_conversations($search, $id = false) {}
+
+/**
+ * Returns the agents and admins who wrote in conversations.
+ *
+ * @param list<int|string>|string $conversation_id a conversation, or several as a list or between commas
+ * @return array<int, list<array{id: string, first_name: string, last_name: string, profile_image: string|null, conversation_id: string}>>|SBError conversation id to agents; a conversation without one is not in it
+ * @errors SBError security-error when the active user is a visitor, lead or user and it is not theirs
+ */
+function sb_sb_get_agents_in_conversation($conversation_id) {}
+
+/**
  * Returns the messages of a conversation that are newer than a point, oldest first.
  *
  * With $last_id nothing is missed and nothing comes twice, whatever the clocks say; $datetime is then not looked at.

@@ -112,7 +112,7 @@ pub(super) async fn get_conversations(
     cx: &Context<'_>,
     page: Page,
     status_code: StatusCode,
-    Department(department): Department,
+    department: Department,
     source: Option<String>,
 ) -> Result<Records> {
     let status = match status_code {
@@ -122,7 +122,7 @@ pub(super) async fn get_conversations(
     };
     let filter = Filter {
         status,
-        department,
+        department: department.fitting()?,
         source,
     };
     if page.offset() > 0 {

@@ -39,12 +39,12 @@ functions! {
         status_code: StatusCode = false,
         department: Department = false,
         source: Option<String> = false,
-    ) -> "list<InboxItem>|'invalid-status-code'|SBError" => inbox::get_conversations;
+    ) -> "list<ConversationItem>|'invalid-status-code'|SBError" => inbox::get_conversations;
 
     /// Returns the conversations that were opened, or written to, after a point; as sb_get_conversations lists them.
     ///
     /// @param $datetime a time YYYY-MM-DD HH:MM:SS in UTC, or the id of a conversation: after it was opened
-    async fn sb_get_new_conversations(datetime: Since) -> "list<InboxItem>|SBError" => inbox::get_new_conversations;
+    async fn sb_get_new_conversations(datetime: Since) -> "list<ConversationItem>|SBError" => inbox::get_new_conversations;
 
     /// Returns the conversations of a user, each by its last message, newest first.
     ///
@@ -72,7 +72,7 @@ functions! {
     /// user's name or e-mail address. As sb_get_conversations lists them.
     ///
     /// @param $search the text, up to 200 characters; case and accents do not count
-    async fn sb_search_conversations(search: String) -> "list<InboxItem>|SBError" => history::search_conversations;
+    async fn sb_search_conversations(search: String) -> "list<ConversationItem>|SBError" => history::search_conversations;
 
     /// Returns the conversations of a user in which a text occurs: in a message, in the name of an attachment, or in
     /// the title. As sb_get_user_conversations lists them.
