@@ -1,9 +1,7 @@
 //! Runs functions in a program that is not asynchronous: PHP, C.
 
 use std::cell::RefCell;
-use std::future::poll_fn;
-use std::pin::pin;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use tokio::runtime::{Builder, Runtime};
 
@@ -19,9 +17,6 @@ const END_LIMIT: Duration = Duration::from_secs(1);
 /// closing them would end the parent's.
 #[derive(Default)]
 pub struct Engine(RefCell<Option<State>>);
-
-/// How long a call keeps its thread from going to sleep.
-const AWAKE: Duration = Duration::from_micros(300);
 
 struct State {
     pid: u32,
@@ -47,7 +42,7 @@ impl Engine {
                 process: Process::default(),
             }),
         };
-        state.runtime.block_on(awake(work(&state.process)))
+        state.runtime.block_on(work(&state.process))
     }
 
     /// Ends what a request may have left open.
@@ -84,24 +79,6 @@ impl Drop for Engine {
     fn drop(&mut self) {
         self.shut_down();
     }
-}
-
-/// Runs `work`; for a moment the thread looks again and again for what it waits for, instead of going to sleep.
-///
-/// The database answers most statements sooner than a sleeping thread wakes up on another core. Meanwhile whoever else
-/// wants the core gets it first.
-async fn awake<T>(work: impl Future<Output = T>) -> T {
-    let mut work = pin!(work);
-    let end = Instant::now() + AWAKE;
-    poll_fn(|cx| {
-        let result = work.as_mut().poll(cx);
-        if result.is_pending() && Instant::now() < end {
-            std::thread::yield_now();
-            cx.waker().wake_by_ref();
-        }
-        result
-    })
-    .await
 }
 
 fn runtime() -> Result<Runtime> {
