@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 use std::mem::ManuallyDrop;
-use std::panic::AssertUnwindSafe;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::LazyLock;
 
 use ext_php_rs::args::Arg;
@@ -14,18 +14,19 @@ use ext_php_rs::zend::{BailoutGuard, ExecuteData, ce, run_handler};
 use rustc_hash::FxHashMap;
 use sb::contract::Arguments;
 use sb::contract::args::{Given, Unreadable};
-use sb::contract::error::{Exception, Exit};
+use sb::contract::error::{Error, Exception, Exit, Result};
 use sb::contract::value::Value;
-use sb::functions::{self, Function};
+use sb::functions::{self, Body, Function};
 use sb::platform::context::Request;
 use sb::platform::engine::Engine;
 
 use crate::host::{self, Php};
-use crate::zval;
+use crate::{engine, zval};
 
-static BY_NAME: LazyLock<FxHashMap<&'static [u8], &'static Function>> = LazyLock::new(|| {
+/// The functions by the hash that the engine keeps with their names.
+static BY_HASH: LazyLock<FxHashMap<u64, &'static Function>> = LazyLock::new(|| {
     functions::all()
-        .map(|function| (function.name.as_bytes(), function))
+        .map(|function| (engine::hash(function.name), function))
         .collect()
 });
 
@@ -57,35 +58,47 @@ pub fn register(module: ModuleBuilder<'_>) -> ModuleBuilder<'_> {
 
 /// What PHP calls, whichever function it is.
 extern "C" fn handle(frame: &mut ExecuteData, result: &mut Zval) {
-    run_handler(AssertUnwindSafe(|| call(frame, result)));
-    // PHP code may run here, and may not come back: nothing of Rust is held any more.
-    if host::is_pending() {
-        run_handler(host::flush);
+    // SAFETY: the engine sets the function before it calls it, whose name it has looked up by its hash.
+    let hash = unsafe { (*(*frame.func).common.function_name).h };
+    let Some(function) = BY_HASH.get(&hash) else {
+        return;
+    };
+    match function.body {
+        Body::Pure(body) => {
+            // What only computes calls nothing of PHP's that could jump away: the engine's guard would double its time.
+            let exit = catch_unwind(AssertUnwindSafe(|| exit(function, frame, body)));
+            match exit {
+                Ok(Exit::Value(value)) if zval::write_flat(&value, result) => {}
+                exit => run_handler(AssertUnwindSafe(|| {
+                    leave(exit.unwrap_or_else(|panic| resume_unwind(panic)), result);
+                })),
+            }
+        }
+        Body::Async(_) => {
+            run_handler(AssertUnwindSafe(|| {
+                let run = |arguments| {
+                    ENGINE.with(|engine| REQUEST.with_borrow(|request| function.run(engine, &Php, request, arguments)))
+                };
+                leave(exit(function, frame, run), result);
+            }));
+            // PHP code may run here, and may not come back: nothing of Rust is held any more.
+            if host::is_pending() {
+                run_handler(host::flush);
+            }
+        }
     }
 }
 
-fn call(frame: &mut ExecuteData, result: &mut Zval) {
-    // SAFETY: the engine sets the function and its name before it calls it.
-    let name = unsafe { (*(*frame.func).common.function_name).as_bytes() };
-    let Some(function) = BY_NAME.get(name) else {
-        return;
-    };
-    let arguments = match arguments(function, frame) {
-        Ok(arguments) => arguments,
-        Err(name) => {
-            let message = format!(
-                "{}(): argument ${name} must be a plain value or an array of them",
-                function.name
-            );
-            let _ = throw(ce::type_error(), &message);
-            return;
-        }
-    };
-    let outcome = ENGINE.with(|engine| REQUEST.with_borrow(|request| function.run(engine, &Php, request, arguments)));
-    let exit = match outcome {
+/// Runs a function to its end.
+fn exit(function: &Function, frame: &ExecuteData, run: impl FnOnce(Arguments) -> Result<Value>) -> Exit {
+    match arguments(function, frame).and_then(run) {
         Ok(value) => Exit::Value(value),
         Err(error) => function.exit(error),
-    };
+    }
+}
+
+/// Hands over what a function gives.
+fn leave(exit: Exit, result: &mut Zval) {
     let value = match exit {
         Exit::Value(value) => value,
         Exit::Object(failure) => Value::Error(Box::new(failure)),
@@ -99,30 +112,28 @@ fn call(frame: &mut ExecuteData, result: &mut Zval) {
             return;
         }
     };
-    if zval::is_flat(&value) {
-        zval::write(&value, result);
-    } else {
+    if !zval::write_flat(&value, result) {
         // PHP ends the request when it runs out of memory: the guard then frees what the core made.
         zval::write(&BailoutGuard::new(value), result);
     }
 }
 
-/// The arguments as the core takes them; the name of the one that cannot be read otherwise. More than the contract
-/// has are ignored.
-fn arguments(function: &Function, frame: &ExecuteData) -> Result<Arguments, &'static str> {
+/// The arguments as the core takes them. More than the contract has are ignored.
+fn arguments(function: &Function, frame: &ExecuteData) -> Result<Arguments> {
     // SAFETY: the engine keeps the number of arguments here during the call of an internal function.
     let given = unsafe { frame.This.u2.num_args } as usize;
-    let read = function.params.iter().take(given).enumerate().map(|(position, param)| {
+    let mut arguments = Vec::with_capacity(given.min(function.params.len()));
+    for (position, param) in function.params.iter().take(given).enumerate() {
         // SAFETY: the position is below the number of arguments, which live until the call returns.
-        let Some(argument) = (unsafe { frame.zend_call_arg(position) }) else {
-            return Ok(Given::Nothing);
+        let read = match unsafe { frame.zend_call_arg(position) } {
+            None => Ok(Given::Nothing),
+            Some(argument) if param.in_place => zval::read_in_place(argument),
+            Some(argument) => zval::read(argument).map(Given::Value),
         };
-        let given = if param.in_place {
-            zval::read_in_place(argument)
-        } else {
-            zval::read(argument).map(Given::Value)
-        };
-        given.map_err(|Unreadable| param.name)
-    });
-    read.collect::<Result<Vec<_>, _>>().map(Arguments::new)
+        arguments.push(read.map_err(|Unreadable| Error::Argument {
+            name: param.name,
+            expected: "a plain value or an array of them",
+        })?);
+    }
+    Ok(Arguments::new(arguments))
 }

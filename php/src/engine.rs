@@ -7,6 +7,7 @@ use ext_php_rs::zend::{ExecutorGlobals, ProcessGlobals, SapiGlobals};
 
 unsafe extern "C" {
     fn zend_get_constant_str(name: *const c_char, length: usize) -> *mut Zval;
+    fn zend_hash_func(text: *const c_char, length: usize) -> u64;
     fn zend_hash_update_ind(table: *mut ZendHashTable, key: *mut ZendStr, value: *mut Zval) -> *mut Zval;
     fn zend_ini_string_ex(name: *const c_char, length: usize, original: c_int, exists: *mut bool) -> *const c_char;
     fn zend_is_auto_global(name: *mut ZendStr) -> bool;
@@ -14,6 +15,12 @@ unsafe extern "C" {
     fn sapi_add_header_ex(header: *mut c_char, length: usize, duplicate: bool, replace: bool) -> c_int;
     static zend_one_char_string: [*mut ZendStr; 256];
     static zend_empty_string: *mut ZendStr;
+}
+
+/// What the engine keeps of a name beside it, to find it by.
+pub fn hash(name: &str) -> u64 {
+    // SAFETY: the name is only read, for its length.
+    unsafe { zend_hash_func(name.as_ptr().cast(), name.len()) }
 }
 
 /// The value of a constant that PHP code defined.

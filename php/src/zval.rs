@@ -101,9 +101,17 @@ impl Table for ArrayInPlace {
     }
 }
 
-/// Whether nothing is allocated for a result, here or there.
-pub fn is_flat(value: &Value) -> bool {
-    matches!(value, Value::Null | Value::Bool(_) | Value::Int(_) | Value::Float(_))
+/// Writes a result for which nothing is allocated, and says whether it is one.
+#[inline]
+pub fn write_flat(value: &Value, zval: &mut Zval) -> bool {
+    match value {
+        Value::Null => zval.set_null(),
+        Value::Bool(truth) => zval.set_bool(*truth),
+        Value::Int(number) => zval.set_long(*number),
+        Value::Float(number) => zval.set_double(*number),
+        _ => return false,
+    }
+    true
 }
 
 /// Writes a result. Once the memory is exhausted the rest is left out: PHP ends the request when the function returns.
@@ -113,10 +121,9 @@ pub fn write(value: &Value, zval: &mut Zval) {
 
 fn write_below(ceiling: usize, value: &Value, zval: &mut Zval) {
     match value {
-        Value::Null => zval.set_null(),
-        Value::Bool(truth) => zval.set_bool(*truth),
-        Value::Int(number) => zval.set_long(*number),
-        Value::Float(number) => zval.set_double(*number),
+        Value::Null | Value::Bool(_) | Value::Int(_) | Value::Float(_) => {
+            write_flat(value, zval);
+        }
         Value::Bytes(text) => set_text(zval, text),
         Value::List(items) => {
             let mut array = sized(items.len());
@@ -138,6 +145,7 @@ fn write_below(ceiling: usize, value: &Value, zval: &mut Zval) {
             zval.set_hashtable(array);
         }
         Value::Record(record) => zval.set_hashtable(rows(record).next().unwrap_or_default()),
+        Value::Records(records) if records.is_empty() => zval.set_hashtable(sized(0)),
         Value::Records(records) => {
             let mut array = sized(records.len());
             for row in rows(records).take_while(|_| memory_used() <= ceiling) {

@@ -529,7 +529,7 @@ impl Argument for Since {
                 if text.is_empty() {
                     return Some(Self::Id(0));
                 }
-                time(text).map(Self::Time).or_else(|| text.parse().ok().map(Self::id))
+                text.parse().ok().map(Self::id).or_else(|| time(text).map(Self::Time))
             }
             value if is_absent(&value) => Some(Self::Id(0)),
             _ => None,

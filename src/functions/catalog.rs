@@ -71,8 +71,8 @@ impl Function {
     /// Runs the function to its end, for a door that is not asynchronous. One that only computes needs no engine.
     pub fn run(&self, engine: &Engine, host: &dyn Host, request: &Request, arguments: Arguments) -> Result<Value> {
         match self.body {
-            Body::Pure(body) if !self.protected => body(arguments),
-            _ => engine.run(async |process| self.call(&Context::new(host, process, request), arguments).await),
+            Body::Pure(body) => body(arguments),
+            Body::Async(_) => engine.run(async |process| self.call(&Context::new(host, process, request), arguments).await),
         }
     }
 
@@ -152,7 +152,10 @@ macro_rules! functions {
             database_errors: $crate::functions!(@errors $($flag)*),
             body: $crate::functions!(@$kind $body; $($arg: $type $(= $default)?),*),
         }),*];
+        $($crate::functions!(@check $kind $($flag)*);)*
     };
+    (@check pure $($flag:ident)+) => { compile_error!("a function that only computes asks for no authority and no database"); };
+    (@check $kind:ident $($flag:ident)*) => {};
     (@async $body:path; $($arg:ident: $type:ty $(= $default:expr)?),*) => {
         $crate::functions::catalog::Body::Async(|cx, mut arguments| Box::pin(async move {
             let _ = &mut arguments;

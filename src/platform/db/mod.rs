@@ -6,6 +6,7 @@
 
 mod caller;
 mod fault;
+mod limit;
 mod row;
 pub mod schema;
 mod session;
@@ -119,7 +120,7 @@ impl Database {
                 .with_session(async |session| {
                     joined = session.status.in_transaction;
                     session.stand_up().await?;
-                    session.execute(sql.text(), params).await
+                    session.execute(&sql, params).await
                 })
                 .await;
             match result {
@@ -173,7 +174,7 @@ impl Database {
             let params = params.clone();
             let started = Instant::now();
             let result = self
-                .with_session(async |session| session.rows(sql.text(), params).await)
+                .with_session(async |session| session.rows(sql, params).await)
                 .await;
             match result {
                 Err(error) if again && fault::is_healed_by_reconnecting(&error) && started.elapsed() < RETRY_LIMIT => {

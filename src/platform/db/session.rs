@@ -1,17 +1,21 @@
 //! One connection to the server, always in the same known state.
 
-use std::future::Future;
+use std::borrow::Cow;
+use std::num::NonZeroUsize;
 use std::time::{Duration, Instant};
 
+use lru::LruCache;
 use mysql_async::consts::StatusFlags;
 use mysql_async::prelude::{FromRow, Queryable};
-use mysql_async::{Conn, OptsBuilder, Params, Row};
+use mysql_async::{Conn, OptsBuilder, Params, Row, Statement};
 use secrecy::ExposeSecret;
 use tokio::time::timeout;
 
 use super::fault;
+use super::limit::Limit;
 use super::row::Param;
 use super::settings::{Endpoint, Settings};
+use super::sql::Sql;
 use crate::contract::error::{Outcome, Result};
 
 /// What every session is set to, whatever the server's defaults: overlong and malformed values are errors instead of
@@ -24,14 +28,19 @@ const STATE: &str = "SET NAMES utf8mb4, \
 const FACTS: &str = "SELECT CAST(@@max_allowed_packet AS UNSIGNED), @@global.read_only";
 
 /// How many prepared statements a connection keeps.
-const STATEMENT_CACHE: usize = 128;
+const STATEMENTS: NonZeroUsize = NonZeroUsize::MIN.saturating_add(127);
 
 /// After this much silence the connection is asked whether it still stands before a write is entrusted to it.
 const IDLE_LIMIT: Duration = Duration::from_millis(100);
 
+/// The statements that a connection has prepared, those last used. The driver keeps them too, but would read each text
+/// anew at every use, in search of named parameters.
+type Statements = LruCache<Cow<'static, str>, Statement>;
+
 pub(super) struct Session {
     connection: Conn,
-    statement_limit: Duration,
+    statements: Statements,
+    limit: Limit,
     max_packet: usize,
     writable: bool,
     last_used: Instant,
@@ -93,7 +102,7 @@ impl Session {
             .db_name(Some(settings.name.as_str()))
             .max_allowed_packet(Some(1 << 30))
             .wait_timeout(Some(28_800))
-            .stmt_cache_size(STATEMENT_CACHE)
+            .stmt_cache_size(0)
             .prefer_socket(false);
         let options = match endpoint {
             Endpoint::Socket(path) => options.socket(Some(path.as_str())),
@@ -111,7 +120,8 @@ impl Session {
             let (max_packet, read_only) = facts.into_iter().next().unwrap_or((1 << 20, None));
             Ok(Self {
                 connection,
-                statement_limit: settings.statement_limit,
+                statements: LruCache::new(STATEMENTS),
+                limit: Limit::new(settings.statement_limit),
                 max_packet: usize::try_from(max_packet).unwrap_or(usize::MAX),
                 writable: matches!(read_only.as_deref(), None | Some("0" | "OFF")),
                 last_used: Instant::now(),
@@ -137,26 +147,31 @@ impl Session {
     }
 
     /// Rows of a prepared statement.
-    pub(super) async fn rows<T: FromRow + Send + 'static>(&mut self, sql: &str, params: Vec<Param>) -> Result<Vec<T>> {
-        self.check_size(sql.len() + size_of_params(&params))?;
-        let limit = self.statement_limit;
-        let result = limited(limit, self.connection.exec(sql, bound(params))).await;
+    pub(super) async fn rows<T: FromRow + Send + 'static>(&mut self, sql: &Sql, params: Vec<Param>) -> Result<Vec<T>> {
+        self.check_size(sql.text().len() + size_of_params(&params))?;
+        let rows = async {
+            let statement = prepared(&mut self.connection, &mut self.statements, sql).await?;
+            self.connection.exec(statement, bound(params)).await
+        };
+        let result = self.limit.of(rows).await;
         self.note(result)
     }
 
     /// A prepared statement that writes.
-    pub(super) async fn execute(&mut self, sql: &str, params: Vec<Param>) -> Result<Written> {
-        self.check_size(sql.len() + size_of_params(&params))?;
-        let limit = self.statement_limit;
-        let result = limited(limit, self.connection.exec_drop(sql, bound(params))).await;
+    pub(super) async fn execute(&mut self, sql: &Sql, params: Vec<Param>) -> Result<Written> {
+        self.check_size(sql.text().len() + size_of_params(&params))?;
+        let written = async {
+            let statement = prepared(&mut self.connection, &mut self.statements, sql).await?;
+            self.connection.exec_drop(statement, bound(params)).await
+        };
+        let result = self.limit.of(written).await;
         self.note(result)?;
         Ok(self.written())
     }
 
     /// A statement that cannot be prepared, or not worth it.
     pub(super) async fn drop_text(&mut self, sql: &str) -> Result<()> {
-        let limit = self.statement_limit;
-        let result = limited(limit, self.connection.query_drop(sql)).await;
+        let result = self.limit.of(self.connection.query_drop(sql)).await;
         self.note(result)
     }
 
@@ -167,16 +182,15 @@ impl Session {
     /// runs as any other, since a prepared one gives its cells in other forms.
     pub(super) async fn caller_rows(&mut self, sql: &[u8]) -> Result<Vec<Row>> {
         self.check_size(sql.len())?;
-        let limit = self.statement_limit;
         let result = if sql.contains(&b';') {
             let one = async {
                 let statement = self.connection.prep(sql).await?;
                 self.connection.close(statement).await?;
                 self.connection.query(sql).await
             };
-            limited(limit, one).await
+            self.limit.of(one).await
         } else {
-            limited(limit, self.connection.query(sql)).await
+            self.limit.of(self.connection.query(sql)).await
         };
         self.note(result)
     }
@@ -187,8 +201,7 @@ impl Session {
         if self.last_used.elapsed() <= IDLE_LIMIT || self.status != Status::default() {
             return Ok(());
         }
-        let limit = self.statement_limit;
-        let result = limited(limit, self.connection.ping()).await;
+        let result = self.limit.of(self.connection.ping()).await;
         self.note(result).map_err(fault::nothing_stored)
     }
 
@@ -235,6 +248,18 @@ impl Session {
     }
 }
 
+/// The statement, prepared now or before. One that gives up its place is closed.
+async fn prepared(connection: &mut Conn, statements: &mut Statements, sql: &Sql) -> mysql_async::Result<Statement> {
+    if let Some(statement) = statements.get(sql.text()) {
+        return Ok(statement.clone());
+    }
+    let statement = connection.prep(sql.text()).await?;
+    if let Some((_, oldest)) = statements.push(sql.clone().into(), statement.clone()) {
+        connection.close(oldest).await?;
+    }
+    Ok(statement)
+}
+
 fn bound(params: Vec<Param>) -> Params {
     if params.is_empty() {
         Params::Empty
@@ -254,12 +279,4 @@ fn size_of_params(params: &[Param]) -> usize {
             }
         })
         .sum()
-}
-
-/// Runs a statement under the limit. One that is cut off leaves its answer in the connection: it must be thrown away.
-async fn limited<T>(limit: Duration, statement: impl Future<Output = mysql_async::Result<T>>) -> Result<T> {
-    match timeout(limit, statement).await {
-        Ok(result) => result.map_err(fault::of_statement),
-        Err(_) => Err(fault::statement_timeout(limit)),
-    }
 }

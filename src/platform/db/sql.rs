@@ -9,6 +9,11 @@ use super::Param;
 pub struct Sql(Cow<'static, str>);
 
 impl Sql {
+    /// A statement that is made from the reference of the schema.
+    pub(super) fn of_schema(text: &str) -> Self {
+        Self(Cow::Owned(text.to_owned()))
+    }
+
     pub(super) fn text(&self) -> &str {
         &self.0
     }
@@ -17,6 +22,12 @@ impl Sql {
 impl From<&'static str> for Sql {
     fn from(text: &'static str) -> Self {
         Self(Cow::Borrowed(text))
+    }
+}
+
+impl From<Sql> for Cow<'static, str> {
+    fn from(sql: Sql) -> Self {
+        sql.0
     }
 }
 

@@ -32,19 +32,19 @@ impl Transaction<'_> {
 
     /// All rows of a query.
     pub async fn rows<T: FromRow>(&mut self, sql: impl Into<Sql>, params: Vec<Param>) -> Result<Vec<T>> {
-        let rows: Vec<Row> = self.session.rows(sql.into().text(), params).await?;
+        let rows: Vec<Row> = self.session.rows(&sql.into(), params).await?;
         rows.into_iter().map(typed).collect()
     }
 
     /// The first row of a query, if it has one.
     pub async fn row<T: FromRow>(&mut self, sql: impl Into<Sql>, params: Vec<Param>) -> Result<Option<T>> {
-        let rows: Vec<Row> = self.session.rows(sql.into().text(), params).await?;
+        let rows: Vec<Row> = self.session.rows(&sql.into(), params).await?;
         rows.into_iter().next().map(typed).transpose()
     }
 
     /// One statement that writes.
     pub async fn execute(&mut self, sql: impl Into<Sql>, params: Vec<Param>) -> Result<Written> {
-        self.session.execute(sql.into().text(), params).await
+        self.session.execute(&sql.into(), params).await
     }
 }
 

@@ -15,6 +15,7 @@ use std::time::Duration;
 use plan::Work;
 pub use plan::{Plan, Step};
 
+use super::sql::Sql;
 use super::{Database, Param, Settings, fault};
 use crate::contract::error::{Error, Result};
 use crate::params;
@@ -113,6 +114,7 @@ impl Schema {
     }
 
     async fn run_by_ids(&self, sql: &str, table: &str) -> Result<()> {
+        let sql = Sql::of_schema(sql);
         let ends: Vec<(Option<u32>, Option<u32>)> = self
             .rows(&format!("SELECT MIN(id), MAX(id) FROM {table}"), vec![])
             .await?;
@@ -122,7 +124,7 @@ impl Schema {
         for from in (first..=last).step_by(CHUNK as usize) {
             let to = from.saturating_add(CHUNK - 1);
             self.database
-                .with_session(async |session| session.execute(sql, params![from, to]).await)
+                .with_session(async |session| session.execute(&sql, params![from, to]).await)
                 .await?;
         }
         Ok(())
@@ -148,6 +150,6 @@ async fn rows<T: super::FromRow + Send + 'static>(
     params: Vec<Param>,
 ) -> Result<Vec<T>> {
     database
-        .with_session(async |session| session.rows(sql, params).await)
+        .with_session(async |session| session.rows(&Sql::of_schema(sql), params).await)
         .await
 }

@@ -1,0 +1,44 @@
+//! How long a statement may take.
+
+use std::future::{Future, poll_fn};
+use std::pin::{Pin, pin};
+use std::task::Poll;
+use std::time::Duration;
+
+use tokio::time::{Instant, Sleep, sleep};
+
+use super::fault;
+use crate::contract::error::Result;
+
+/// A limit and its one timer. The timer stays set from statement to statement, and is put off only when it rings too
+/// early for the one that runs: setting a timer costs as much as reading a short answer.
+pub(super) struct Limit {
+    length: Duration,
+    timer: Option<Pin<Box<Sleep>>>,
+}
+
+impl Limit {
+    pub(super) fn new(length: Duration) -> Self {
+        Self { length, timer: None }
+    }
+
+    /// Runs a statement. One that is cut off leaves its answer in the connection, which must be thrown away.
+    pub(super) async fn of<T>(&mut self, statement: impl Future<Output = mysql_async::Result<T>>) -> Result<T> {
+        let mut statement = pin!(statement);
+        let end = Instant::now() + self.length;
+        poll_fn(|cx| {
+            if let Poll::Ready(result) = statement.as_mut().poll(cx) {
+                return Poll::Ready(result.map_err(fault::of_statement));
+            }
+            let timer = self.timer.get_or_insert_with(|| Box::pin(sleep(self.length)));
+            while timer.as_mut().poll(cx).is_ready() {
+                if Instant::now() >= end {
+                    return Poll::Ready(Err(fault::statement_timeout(self.length)));
+                }
+                timer.as_mut().reset(end);
+            }
+            Poll::Pending
+        })
+        .await
+    }
+}
