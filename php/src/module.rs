@@ -3,9 +3,9 @@
 use ext_php_rs::zend::{IniEntryDef, ModuleEntry};
 use ext_php_rs::{info_table_end, info_table_row, info_table_start};
 use sb::functions;
-use sb::platform::context::Request;
 
 use crate::dispatch::{ENGINE, REQUEST};
+use crate::host::Php;
 use crate::{host, ini};
 
 unsafe extern "C" {
@@ -35,8 +35,11 @@ pub extern "C" fn shutdown(_type: i32, module_number: i32) -> i32 {
 pub extern "C" fn request_shutdown(_type: i32, _module_number: i32) -> i32 {
     guarded(|| {
         host::forget();
-        REQUEST.set(Request::default());
-        ENGINE.with(|engine| engine.end_request());
+        let request = REQUEST.take();
+        ENGINE.with(|engine| {
+            engine.end_request();
+            functions::deliver_recorded(engine, &Php, &request);
+        });
     });
     SUCCESS
 }

@@ -53,19 +53,21 @@ pub enum Code {
     InvalidAttachment,
     InvalidStatusCode,
     InvalidUserType,
+    MessageNotFound,
     TeamchatNotActive,
     UserNotFound,
 }
 
 impl Code {
     /// All codes: `sb_is_validation_error` knows them by their texts.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::ConversationNotFound,
         Self::DuplicateEmail,
         Self::EmptyMessage,
         Self::InvalidAttachment,
         Self::InvalidStatusCode,
         Self::InvalidUserType,
+        Self::MessageNotFound,
         Self::TeamchatNotActive,
         Self::UserNotFound,
     ];
@@ -79,6 +81,7 @@ impl Code {
             Self::InvalidAttachment => "invalid-attachment",
             Self::InvalidStatusCode => "invalid-status-code",
             Self::InvalidUserType => "invalid-user-type",
+            Self::MessageNotFound => "message-not-found",
             Self::TeamchatNotActive => "teamchat-not-active",
             Self::UserNotFound => "user-not-found",
         }
@@ -86,7 +89,7 @@ impl Code {
 
     const fn http_status(self) -> u16 {
         match self {
-            Self::ConversationNotFound => 404,
+            Self::ConversationNotFound | Self::MessageNotFound => 404,
             _ => 422,
         }
     }

@@ -147,8 +147,10 @@ fn call(handle: Option<&sb_handle>, name: &str, arguments: Option<&[u8]>) -> Str
     let Some(handle) = handle else {
         return failed(refusal("argument-error", name, "the handle is NULL"));
     };
+    let request = Request::default();
     let outcome = read_arguments(function, arguments)
-        .and_then(|arguments| function.run(&handle.engine, &handle.host, &Request::default(), arguments));
+        .and_then(|arguments| function.run(&handle.engine, &handle.host, &request, arguments));
+    functions::deliver_recorded(&handle.engine, &handle.host, &request);
     match outcome.map_or_else(|error| function.exit(error), Exit::Value) {
         Exit::Value(value) => json::encode(&Value::map([("ok", value)])),
         Exit::Object(failure) | Exit::Exception(_, failure) => failed(failure),

@@ -72,7 +72,9 @@ impl Function {
     pub fn run(&self, engine: &Engine, host: &dyn Host, request: &Request, arguments: Arguments) -> Result<Value> {
         match self.body {
             Body::Pure(body) => body(arguments),
-            Body::Async(_) => engine.run(async |process| self.call(&Context::new(host, process, request), arguments).await),
+            Body::Async(_) => {
+                engine.run(async |process| self.call(&Context::new(host, process, request), arguments).await)
+            }
         }
     }
 

@@ -3,10 +3,12 @@
 pub mod catalog;
 mod conversations;
 mod database;
+mod events;
 mod system;
 mod users;
 
 pub use catalog::{Body, Call, Function, Param};
+pub use events::deliver_recorded;
 
 /// The sections: their titles and their functions.
 pub static SECTIONS: [(&str, &[Function]); 4] = [

@@ -1,7 +1,7 @@
 //! What a function may use: the only place that knows the clock, the active user, the authority, the configuration,
 //! the settings and the keys.
 
-use std::cell::{Cell, OnceCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::Rc;
 
 use std::net::IpAddr;
@@ -15,6 +15,7 @@ use super::crypto::{self, Keys, Purpose};
 use super::db::Database;
 use super::host::{Cookie, Host};
 use super::http::{Http, Service};
+use super::outbox::Recorded;
 use super::settings::{self, Settings};
 use crate::contract::args::{Argument, field};
 use crate::contract::error::{Error, Result};
@@ -52,6 +53,15 @@ pub struct Request {
     made_secret: OnceCell<SecretString>,
     /// The login cookie of this request does not count any more.
     logged_out: Cell<bool>,
+    /// What follows the writes of this request.
+    deliveries: RefCell<Vec<Recorded>>,
+}
+
+impl Request {
+    /// Whether something waits to be delivered.
+    pub fn has_deliveries(&self) -> bool {
+        !self.deliveries.borrow().is_empty()
+    }
 }
 
 /// What a function may use.
@@ -196,6 +206,16 @@ impl<'a> Context<'a> {
         self.process
             .http
             .service(name, chosen.as_deref().unwrap_or(address), settings.text("http-proxy"))
+    }
+
+    /// Delivers at the end of the request what was recorded in a transaction that is committed now.
+    pub fn after_commit(&self, recorded: Vec<Recorded>) {
+        self.request.deliveries.borrow_mut().extend(recorded);
+    }
+
+    /// What waits to be delivered, once.
+    pub fn take_deliveries(&self) -> Vec<Recorded> {
+        self.request.deliveries.take()
     }
 
     /// The keys that the installation encrypts with.

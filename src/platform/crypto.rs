@@ -5,8 +5,9 @@ use std::sync::LazyLock;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use openssl::hash::MessageDigest;
-use openssl::pkey::Id;
+use openssl::pkey::{Id, PKey};
 use openssl::pkey_ctx::PkeyCtx;
+use openssl::sign::Signer;
 use openssl::symm::{Cipher, decrypt_aead, encrypt_aead};
 use secrecy::{ExposeSecret, SecretBox, SecretString};
 
@@ -161,6 +162,14 @@ pub fn token() -> Result<String> {
 pub fn sha256(text: &[u8]) -> Result<String> {
     let digest = openssl::hash::hash(MessageDigest::sha256(), text).map_err(failed)?;
     Ok(hexadecimal(&digest))
+}
+
+/// HMAC-SHA256 (RFC 2104) in hexadecimal.
+pub fn hmac_sha256(key: &SecretString, text: &[u8]) -> Result<String> {
+    let key = PKey::hmac(key.expose_secret().as_bytes()).map_err(failed)?;
+    let mut signer = Signer::new(MessageDigest::sha256(), &key).map_err(failed)?;
+    let signature = signer.sign_oneshot_to_vec(text).map_err(failed)?;
+    Ok(hexadecimal(&signature))
 }
 
 fn hexadecimal(bytes: &[u8]) -> String {

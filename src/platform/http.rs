@@ -182,7 +182,9 @@ impl Service<'_> {
 
     fn build(&self, request: Request<'_>) -> Result<reqwest::Request> {
         let mut url = self.base.clone();
-        if let Ok(mut segments) = url.path_segments_mut() {
+        if !request.path.is_empty()
+            && let Ok(mut segments) = url.path_segments_mut()
+        {
             segments.pop_if_empty().extend(request.path);
         }
         if !request.query.is_empty() {

@@ -1,4 +1,4 @@
-//! What functions stand on: the host, the context, the database, the settings, the way to outside services,
+//! What functions stand on: the host, the context, the database, the settings, the outbox, the way to outside services,
 //! cryptography.
 //!
 //! It knows the contract below it and nothing of the functions above.
@@ -10,6 +10,7 @@ pub mod db;
 pub mod engine;
 pub mod host;
 pub mod http;
+pub mod outbox;
 pub mod records;
 pub mod settings;
 

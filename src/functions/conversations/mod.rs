@@ -1,11 +1,19 @@
 //! Section "Conversations and messages".
 
+mod access;
 mod attachments;
+mod changing;
+mod closing;
+mod editing;
 mod history;
 mod inbox;
 mod opening;
 mod reading;
+mod routing;
 mod sending;
+
+#[allow(unused_imports)]
+pub(crate) use sending::{NewMessage, Sent, send};
 
 use crate::contract::args::{Department, Items, Page, Several, Since, StatusCode};
 use crate::contract::ids::{ConversationId, MessageId, UserId};
@@ -131,6 +139,31 @@ functions! {
     ) -> "array{messages: list<Message>, details: ConversationDetails}|'user-not-found'|'invalid-status-code'|string|SBError"
         => opening::new_conversation, database_errors_as_text;
 
+    /// Returns the id of a user's newest conversation, which is opened when there is none. Of several calls at the same
+    /// time only one opens it.
+    ///
+    /// @param $user_id the user
+    /// @param $conversation_status_code the status of a new conversation: 0 live, 1 waiting for the user, 2 waiting for
+    ///     an agent, 3 archive, 4 trash
+    /// @errors user-not-found, invalid-status-code; the text of a database error
+    async fn sb_get_last_conversation_id_or_create(
+        user_id: UserId,
+        conversation_status_code: StatusCode = 0,
+    ) -> "string|'user-not-found'|'invalid-status-code'|SBError"
+        => opening::get_last_conversation_id_or_create, database_errors_as_text;
+
+    /// Sets the status of a conversation. When a conversation ends (3 and 4) and the queue is on, the conversation that
+    /// has waited longest is given to an agent who is free.
+    ///
+    /// @param $conversation_id the conversation
+    /// @param $status_code 0 live, 1 waiting for the user, 2 waiting for an agent, 3 archive, 4 trash
+    /// @errors invalid-status-code, conversation-not-found; SBError security-error; the text of a database error
+    async fn sb_update_conversation_status(
+        conversation_id: ConversationId,
+        status_code: StatusCode,
+    ) -> "true|'invalid-status-code'|'conversation-not-found'|string|SBError"
+        => changing::update_conversation_status, database_errors_as_text;
+
     /// Adds a message to a conversation.
     ///
     /// Without a status the conversation then waits for the other side: for an agent after a message of its user, for
@@ -159,6 +192,47 @@ functions! {
         recipient_id: Option<UserId> = false,
     ) -> "array{status: 'success', message-id: int, queue: bool, notifications: list<string>}|string|SBError"
         => sending::send_message, database_errors_as_text;
+
+    /// Changes a message: what is given of it.
+    ///
+    /// @param $message_id the message
+    /// @param $message the text, up to 65,535 bytes
+    /// @param $attachments list of [name, http(s) link]; empty: as they are
+    /// @param $payload a map kept with the message; empty: as it is
+    /// @errors message-not-found, invalid-attachment; SBError too-long, security-error; the text of a database error
+    async fn sb_update_message(
+        message_id: MessageId,
+        message: Option<String> = false,
+        attachments: Items = [],
+        payload: Map = false,
+    ) -> "true|'message-not-found'|'invalid-attachment'|string|SBError" => editing::update_message, database_errors_as_text;
+
+    /// Deletes a message: its text and attachments are emptied, and its payload becomes {"event": "delete-message"}, so
+    /// that whoever polls sees it.
+    ///
+    /// @param $message_id the message
+    /// @errors message-not-found; SBError security-error; the text of a database error
+    async fn sb_delete_message(message_id: MessageId) -> "true|'message-not-found'|string|SBError"
+        => editing::delete_message, database_errors_as_text;
+
+    /// Adds the message that ends a conversation, in the words of the setting close-message, as the bot. The status of
+    /// the conversation stays.
+    ///
+    /// @param $conversation_id the conversation
+    /// @param $bot_id the author; not given: the bot
+    /// @errors conversation-not-found, user-not-found; SBError security-error; the text of a database error
+    async fn sb_close_message(
+        conversation_id: ConversationId,
+        bot_id: Option<UserId> = false,
+    ) -> "array{status: 'success', message-id: int}|'conversation-not-found'|'user-not-found'|string|SBError"
+        => closing::close_message, database_errors_as_text;
+
+    /// Says whether the active user has no right to a conversation: agents and admins have one to every conversation,
+    /// visitors, leads and users to their own. Without an active user it is true.
+    ///
+    /// @param $conversation_id the conversation
+    async fn sb_conversation_security_error(conversation_id: ConversationId) -> "bool|SBError"
+        => access::conversation_security_error;
 }
 
 /// Refuses a text that its column could not hold whole.

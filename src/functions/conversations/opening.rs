@@ -1,5 +1,7 @@
 //! New conversations.
 
+use chrono::NaiveDateTime;
+
 use super::check_length;
 use crate::contract::args::{Department, StatusCode};
 use crate::contract::error::{Code, Error, Result};
@@ -7,8 +9,11 @@ use crate::contract::ids::{ConversationId, UserId};
 use crate::contract::status::ConversationStatus;
 use crate::contract::value::Columns;
 use crate::contract::{Records, Value};
+use crate::functions::events::{Event, Followers};
 use crate::params;
 use crate::platform::Context;
+use crate::platform::db::{OnUnknown, Transaction};
+use crate::platform::outbox::Recorded;
 use crate::platform::records::MESSAGE;
 
 const OWNER: &str = "
@@ -20,11 +25,41 @@ const NEW_CONVERSATION: &str = "
     INSERT INTO sb_conversations (user_id, title, creation_time, status_code, department, agent_id, source, extra)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?)";
 
+/// The owner's row is the turnstile: of two who would both open the first conversation, the second waits and finds it.
+const LOCK_OWNER: &str = "
+    SELECT first_name, last_name, profile_image, user_type
+    FROM sb_users
+    WHERE id = ?
+    FOR UPDATE";
+
+const LAST: &str = "
+    SELECT MAX(id)
+    FROM sb_conversations
+    WHERE user_id = ?";
+
+/// Sees what is committed now, also within a transaction that the caller began earlier.
+const LAST_NOW: &str = "
+    SELECT MAX(id)
+    FROM sb_conversations
+    WHERE user_id = ?
+    LOCK IN SHARE MODE";
+
 /// A foreign key refused the row: the user or the agent does not exist.
 const NO_SUCH_USER: u16 = 1452;
 
 /// First name, last name, image and type.
 type Owner = (String, String, Option<String>, String);
+
+/// A conversation before it is stored.
+struct NewConversation {
+    user: UserId,
+    status: ConversationStatus,
+    title: String,
+    department: Option<u8>,
+    agent: Option<UserId>,
+    source: Option<String>,
+    extra: Option<String>,
+}
 
 /// Opens a conversation and gives it as `sb_get_conversation` would.
 pub(super) async fn new_conversation(
@@ -37,33 +72,31 @@ pub(super) async fn new_conversation(
     source: Option<String>,
     extra: Option<String>,
 ) -> Result<Value> {
-    let status = match status_code {
-        StatusCode::Code(status) => status,
-        StatusCode::NotGiven => ConversationStatus::Live,
-        StatusCode::Skip | StatusCode::Invalid => return Err(Code::InvalidStatusCode.into()),
-    };
-    let department = department.fitting()?;
     check_length("title", &title, 191)?;
     check_length("source", source.as_deref().unwrap_or_default(), 2)?;
     check_length("extra", extra.as_deref().unwrap_or_default(), 191)?;
-    let owner: Option<Owner> = cx.database()?.row(OWNER, params![user_id]).await?;
-    let (first_name, last_name, profile_image, user_type) = owner.ok_or(Code::UserNotFound)?;
+    let conversation = NewConversation {
+        user: user_id,
+        status: status(status_code)?,
+        title,
+        department: department.fitting()?,
+        agent: agent_id,
+        source,
+        extra,
+    };
+    let followers = Followers::of(cx).await?;
     let now = cx.now();
-    let added = cx
+    let (owner, id, recorded) = cx
         .database()?
-        .execute(
-            NEW_CONVERSATION,
-            params![user_id, &title, now, status, department, agent_id, source, extra],
-        )
-        .await
-        .map_err(|error| {
-            if error.database_number() == Some(NO_SUCH_USER) {
-                Error::from(Code::UserNotFound)
-            } else {
-                error
-            }
-        })?;
-    let id = ConversationId::from(u32::try_from(added.insert_id).unwrap_or_default());
+        .transaction(OnUnknown::Report, async |transaction| {
+            let owner: Option<Owner> = transaction.row(OWNER, params![user_id]).await?;
+            let owner = owner.ok_or(Code::UserNotFound)?;
+            let (id, recorded) = conversation.open(transaction, &followers, now).await?;
+            Ok((owner, id, recorded))
+        })
+        .await?;
+    cx.after_commit(recorded);
+    let (first_name, last_name, profile_image, user_type) = owner;
     let details = Value::map([
         ("id", id.into()),
         ("user_id", user_id.into()),
@@ -71,16 +104,109 @@ pub(super) async fn new_conversation(
         ("last_name", last_name.into()),
         ("profile_image", profile_image.map_or(Value::Null, Value::from)),
         ("user_type", user_type.into()),
-        ("title", title.into()),
+        ("title", conversation.title.into()),
         ("conversation_time", now.format("%Y-%m-%d %H:%M:%S").to_string().into()),
-        ("conversation_status_code", status.code().to_string().into()),
+        (
+            "conversation_status_code",
+            conversation.status.code().to_string().into(),
+        ),
         (
             "department",
-            department.map_or(Value::Null, |department| department.to_string().into()),
+            conversation
+                .department
+                .map_or(Value::Null, |department| department.to_string().into()),
         ),
     ]);
     Ok(Value::map([
         ("messages", Records::new(Columns::Static(MESSAGE)).into()),
         ("details", details),
     ]))
+}
+
+/// The user's newest conversation, which is opened when there is none.
+pub(super) async fn get_last_conversation_id_or_create(
+    cx: &Context<'_>,
+    user_id: UserId,
+    conversation_status_code: StatusCode,
+) -> Result<ConversationId> {
+    let conversation = NewConversation {
+        user: user_id,
+        status: status(conversation_status_code)?,
+        title: String::new(),
+        department: None,
+        agent: None,
+        source: None,
+        extra: None,
+    };
+    let database = cx.database()?;
+    let last: Option<(Option<u32>,)> = database.row(LAST, params![user_id]).await?;
+    if let Some((Some(id),)) = last {
+        return Ok(id.into());
+    }
+    let followers = Followers::of(cx).await?;
+    let (id, recorded) = database
+        .transaction(OnUnknown::Repeat, async |transaction| {
+            let owner: Option<Owner> = transaction.row(LOCK_OWNER, params![user_id]).await?;
+            owner.ok_or(Code::UserNotFound)?;
+            let last: Option<(Option<u32>,)> = transaction.row(LAST_NOW, params![user_id]).await?;
+            match last {
+                Some((Some(id),)) => Ok((id.into(), Vec::new())),
+                _ => conversation.open(transaction, &followers, cx.now()).await,
+            }
+        })
+        .await?;
+    cx.after_commit(recorded);
+    Ok(id)
+}
+
+/// The status of a new conversation: live, when none is asked for.
+fn status(code: StatusCode) -> Result<ConversationStatus> {
+    match code {
+        StatusCode::Code(status) => Ok(status),
+        StatusCode::NotGiven => Ok(ConversationStatus::Live),
+        StatusCode::Skip | StatusCode::Invalid => Err(Code::InvalidStatusCode.into()),
+    }
+}
+
+impl NewConversation {
+    async fn open(
+        &self,
+        transaction: &mut Transaction<'_>,
+        followers: &Followers<'_>,
+        now: NaiveDateTime,
+    ) -> Result<(ConversationId, Vec<Recorded>)> {
+        let params = params![
+            self.user,
+            &self.title,
+            now,
+            self.status,
+            self.department,
+            self.agent,
+            self.source.as_ref(),
+            self.extra.as_ref()
+        ];
+        let added = transaction.execute(NEW_CONVERSATION, params).await.map_err(|error| {
+            if error.database_number() == Some(NO_SUCH_USER) {
+                Error::from(Code::UserNotFound)
+            } else {
+                error
+            }
+        })?;
+        let id = ConversationId::from(u32::try_from(added.insert_id).unwrap_or_default());
+        let data = || {
+            Value::map([
+                ("conversation_id", id.into()),
+                ("user_id", self.user.into()),
+                ("conversation_status_code", self.status.code().to_string().into()),
+                (
+                    "department",
+                    self.department
+                        .map_or(Value::Null, |department| department.to_string().into()),
+                ),
+                ("source", self.source.clone().map_or(Value::Null, Value::from)),
+            ])
+        };
+        let recorded = followers.record(transaction, Event::NewConversation, data).await?;
+        Ok((id, recorded))
+    }
 }

@@ -3,15 +3,19 @@
 use chrono::TimeDelta;
 
 use super::attachments;
+use super::routing::Routing;
 use crate::contract::args::{Items, StatusCode};
 use crate::contract::error::{Code, Error, Result};
-use crate::contract::ids::{ConversationId, UserId};
+use crate::contract::ids::{ConversationId, MessageId, UserId};
 use crate::contract::status::{ConversationStatus, UserType};
 use crate::contract::{Map, Value, json};
+use crate::functions::events::{Event, Followers};
 use crate::params;
 use crate::platform::Context;
 use crate::platform::context::refuse_foreign;
+use crate::platform::crypto;
 use crate::platform::db::{OnUnknown, Transaction};
+use crate::platform::outbox::Recorded;
 
 /// Everything that must be known, and the lock on the conversation: whoever writes to it waits here for the one before,
 /// so that the ids of its messages become visible in their order. Beside the owner and the status of the conversation:
@@ -43,6 +47,20 @@ const EARLIER_TRY: &str = "
     WHERE conversation_id = ? AND id > ? AND user_id = ? AND message = ? AND attachments = ? AND payload = ?
     LOCK IN SHARE MODE";
 
+/// The same where every send has a key of its own, which nobody else can have stored.
+const EARLIER_KEY: &str = "
+    SELECT message_id
+    FROM sb_idempotency
+    WHERE k = ?
+    LOCK IN SHARE MODE";
+
+const ADD_KEY: &str = "
+    INSERT INTO sb_idempotency (k, message_id, created)
+    VALUES (?, ?, ?)";
+
+/// The table of the keys, on databases that have it.
+const KEYS: &str = "sb_idempotency";
+
 /// Typing ends with the message. Kept out of its transaction, and written only where it changes something.
 const STOP_TYPING: &str = "
     UPDATE sb_users
@@ -53,10 +71,39 @@ const STOP_TYPING: &str = "
 const PRESENCE_LAG: i64 = 5;
 
 /// What the message and payload columns hold.
-const TEXT_LIMIT: usize = 65_535;
+pub(super) const TEXT_LIMIT: usize = 65_535;
 
 /// A message before it is stored.
-struct NewMessage {
+pub(crate) struct NewMessage {
+    /// The author.
+    pub(crate) sender: UserId,
+    /// Where it goes.
+    pub(crate) conversation: ConversationId,
+    /// Its text.
+    pub(crate) text: String,
+    /// Its attachments, `[name, link]` each.
+    pub(crate) attachments: Items,
+    /// A map that is kept with it.
+    pub(crate) payload: Map,
+    /// The status that the conversation gets.
+    pub(crate) status: StatusCode,
+    /// Whether whoever finds no agent waits for one.
+    pub(crate) queue: bool,
+}
+
+/// A message that is sent.
+pub(crate) struct Sent {
+    /// Its id.
+    pub(crate) id: MessageId,
+    /// Whether its author waits for an agent.
+    pub(crate) waits: bool,
+}
+
+/// A message as it is stored, and what decides how.
+struct Unit<'a> {
+    cx: &'a Context<'a>,
+    followers: Followers<'a>,
+    routing: Option<Routing>,
     sender: UserId,
     conversation: ConversationId,
     text: String,
@@ -65,15 +112,19 @@ struct NewMessage {
     status: StatusCode,
     /// The active user, if it may only touch its own conversations.
     restricted_to: Option<UserId>,
+    /// By which an earlier try is found, where there is a table for it.
+    key: Option<Vec<u8>>,
 }
 
 /// What [`LOCK_CONVERSATION`] gives.
 type Known = (u32, Option<i64>, Option<u32>, Option<String>, Option<bool>);
 
-/// A message that is stored.
-struct Sent {
+/// What a try has done.
+struct Done {
     id: u32,
+    waits: bool,
     presence_is_stale: bool,
+    recorded: Vec<Recorded>,
 }
 
 /// Adds a message.
@@ -88,23 +139,6 @@ pub(super) async fn send_message(
     queue: bool,
     _recipient_id: Option<UserId>,
 ) -> Result<Value> {
-    if conversation_status == StatusCode::Invalid {
-        return Err(Code::InvalidStatusCode.into());
-    }
-    let attachments = attachments::stored(attachments)?;
-    let payload = if payload.is_empty() {
-        String::new()
-    } else {
-        json::encode(&Value::Map(payload))
-    };
-    if message.is_empty() && attachments.is_empty() && payload.is_empty() {
-        return Err(Code::EmptyMessage.into());
-    }
-    for (name, text) in [("message", &message), ("payload", &payload)] {
-        if text.len() > TEXT_LIMIT {
-            return Err(Error::too_long(name, "65535 bytes"));
-        }
-    }
     let message = NewMessage {
         sender: sender_id,
         conversation: conversation_id,
@@ -112,41 +146,92 @@ pub(super) async fn send_message(
         attachments,
         payload,
         status: conversation_status,
-        restricted_to: cx.restricted_user().await?,
+        queue,
     };
-    let mut newest = None;
-    let sent = cx
-        .database()?
-        .transaction(OnUnknown::Repeat, async |transaction| {
-            message.store(cx, transaction, &mut newest).await
-        })
-        .await?;
-    if sent.presence_is_stale {
-        // The message is stored, and a failure of this would be answered by sending it again.
-        let _ = cx.database()?.execute(STOP_TYPING, params![cx.now(), sender_id]).await;
-    }
-    let queue = queue && cx.settings().await?.is_on("queue-active");
+    let sent = send(cx, message).await?;
     Ok(Value::map([
         ("status", "success".into()),
-        ("message-id", Value::Int(sent.id.into())),
-        ("queue", queue.into()),
+        ("message-id", Value::Int(sent.id.number().into())),
+        ("queue", sent.waits.into()),
         ("notifications", Value::List(Vec::new())),
     ]))
 }
 
-impl NewMessage {
-    /// Stores it; `newest` keeps from the first try on which message was the newest before.
-    async fn store(
-        &self,
-        cx: &Context<'_>,
-        transaction: &mut Transaction<'_>,
-        newest: &mut Option<u32>,
-    ) -> Result<Sent> {
-        let lag = cx.now() - TimeDelta::seconds(PRESENCE_LAG);
+/// Stores a message in one transaction, and what follows it.
+pub(crate) async fn send(cx: &Context<'_>, message: NewMessage) -> Result<Sent> {
+    if message.status == StatusCode::Invalid {
+        return Err(Code::InvalidStatusCode.into());
+    }
+    let attachments = attachments::stored(message.attachments)?;
+    let payload = stored_payload(message.payload)?;
+    if message.text.is_empty() && attachments.is_empty() && payload.is_empty() {
+        return Err(Code::EmptyMessage.into());
+    }
+    if message.text.len() > TEXT_LIMIT {
+        return Err(Error::too_long("message", "65535 bytes"));
+    }
+    let database = cx.database()?;
+    let unit = Unit {
+        cx,
+        followers: Followers::of(cx).await?,
+        routing: Routing::of(cx, message.queue).await?,
+        sender: message.sender,
+        conversation: message.conversation,
+        text: message.text,
+        attachments,
+        payload,
+        status: message.status,
+        restricted_to: cx.restricted_user().await?,
+        key: new_key(cx).await?,
+    };
+    let mut newest = None;
+    let done = database
+        .transaction(OnUnknown::Repeat, async |transaction| {
+            unit.store(transaction, &mut newest).await
+        })
+        .await?;
+    cx.after_commit(done.recorded);
+    if done.presence_is_stale {
+        // The message is stored, and a failure of this would be answered by sending it again.
+        let _ = database.execute(STOP_TYPING, params![cx.now(), unit.sender]).await;
+    }
+    Ok(Sent {
+        id: done.id.into(),
+        waits: done.waits,
+    })
+}
+
+/// A payload as it is stored: JSON, or an empty text for none.
+pub(super) fn stored_payload(payload: Map) -> Result<String> {
+    if payload.is_empty() {
+        return Ok(String::new());
+    }
+    let text = json::encode(&Value::Map(payload));
+    if text.len() > TEXT_LIMIT {
+        Err(Error::too_long("payload", "65535 bytes"))
+    } else {
+        Ok(text)
+    }
+}
+
+/// A key that no other send has, where keys are kept.
+async fn new_key(cx: &Context<'_>) -> Result<Option<Vec<u8>>> {
+    if !cx.database()?.has(KEYS).await? {
+        return Ok(None);
+    }
+    let mut key = vec![0; 32];
+    crypto::random(&mut key)?;
+    Ok(Some(key))
+}
+
+impl Unit<'_> {
+    /// Stores the message; `newest` keeps from the first try on which message was the newest before.
+    async fn store(&self, transaction: &mut Transaction<'_>, newest: &mut Option<u32>) -> Result<Done> {
+        let lag = self.cx.now() - TimeDelta::seconds(PRESENCE_LAG);
         let params = params![self.sender, lag, self.sender, self.conversation];
         let known: Option<Known> = transaction.row(LOCK_CONVERSATION, params).await?;
         let (owner, status, newest_now, sender_type, presence_is_stale) = known.ok_or(Code::ConversationNotFound)?;
-        let sender_type = sender_type.ok_or(Code::UserNotFound)?;
+        let sender_type = sender_type.ok_or(Code::UserNotFound)?.parse().ok();
         refuse_foreign(self.restricted_to, owner.into())?;
         let newest = *newest.get_or_insert(newest_now.unwrap_or_default());
         let presence_is_stale = presence_is_stale.unwrap_or(true);
@@ -154,10 +239,15 @@ impl NewMessage {
         if transaction.may_be_done()
             && let Some(id) = self.earlier_try(transaction, newest).await?
         {
-            return Ok(Sent { id, presence_is_stale });
+            return Ok(Done {
+                id,
+                waits: false,
+                presence_is_stale,
+                recorded: Vec::new(),
+            });
         }
         let status = status.and_then(|code| code.try_into().ok());
-        let next = self.status_after(status, sender_type.parse().ok());
+        let next = self.status_after(status, sender_type);
         if next != status
             && let Some(next) = next
         {
@@ -168,16 +258,61 @@ impl NewMessage {
         let params = params![
             self.sender,
             &self.text,
-            cx.now(),
+            self.cx.now(),
             &self.attachments,
             &self.payload,
             self.conversation
         ];
         let added = transaction.execute(ADD_MESSAGE, params).await?;
-        Ok(Sent {
-            id: u32::try_from(added.insert_id).unwrap_or_default(),
+        let id = u32::try_from(added.insert_id).unwrap_or_default();
+        if let Some(key) = &self.key {
+            transaction
+                .execute(ADD_KEY, params![key.clone(), id, self.cx.now()])
+                .await?;
+        }
+        let event = if sender_type == Some(UserType::Bot) {
+            Event::BotMessage
+        } else {
+            Event::MessageSent
+        };
+        let mut recorded = self
+            .followers
+            .record(transaction, event, || self.event_data(id, owner, next))
+            .await?;
+        let mut waits = false;
+        if let Some(routing) = &self.routing
+            && next != Some(ConversationStatus::Trash)
+            && sender_type.is_some_and(UserType::is_customer)
+        {
+            let route = routing.route(self.cx, transaction, &self.followers, self.conversation);
+            let routed = route.await?;
+            waits = routed.waits;
+            recorded.extend(routed.recorded);
+        }
+        Ok(Done {
+            id,
+            waits,
             presence_is_stale,
+            recorded,
         })
+    }
+
+    /// What followers get to know of the message.
+    fn event_data(&self, id: u32, owner: u32, status: Option<ConversationStatus>) -> Value {
+        let structure = |text: &str| json::decode(text.as_bytes()).unwrap_or_else(|| "".into());
+        Value::map([
+            ("message_id", id.to_string().into()),
+            ("conversation_id", self.conversation.into()),
+            ("user_id", self.sender.into()),
+            ("conversation_user_id", owner.to_string().into()),
+            (
+                "conversation_status_code",
+                status.map_or(Value::Null, |status| status.code().to_string().into()),
+            ),
+            ("message", self.text.clone().into()),
+            ("attachments", structure(&self.attachments)),
+            ("payload", structure(&self.payload)),
+        ])
     }
 
     /// The status that the conversation has after the message. A user's message brings it back from the archive, nothing
@@ -199,6 +334,10 @@ impl NewMessage {
     }
 
     async fn earlier_try(&self, transaction: &mut Transaction<'_>, newest: u32) -> Result<Option<u32>> {
+        if let Some(key) = &self.key {
+            let found: Option<(Option<u32>,)> = transaction.row(EARLIER_KEY, params![key.clone()]).await?;
+            return Ok(found.and_then(|(id,)| id));
+        }
         let params = params![
             self.conversation,
             newest,

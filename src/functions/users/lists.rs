@@ -64,7 +64,7 @@ const DETAILS_BY_SLUG: &str = "
     WHERE u.user_type <> 'bot' AND d.slug IN ";
 
 /// Someone counts as online for this long after the last sign of life.
-pub(super) const ONLINE_FOR: TimeDelta = TimeDelta::seconds(30);
+pub(crate) const ONLINE_FOR: TimeDelta = TimeDelta::seconds(30);
 
 /// Longer texts are not searched for: nothing that is stored in a name or address matches them.
 const SEARCH_LIMIT: usize = 200;
@@ -98,7 +98,7 @@ pub(super) async fn get_users(
             ascending: false,
         };
     let plain = newest_first && search.trim().is_empty() && user_ids.is_none() && page.offset() <= DEEPEST_UNION;
-    if plain && cx.database()?.has_index("x_type").await? {
+    if plain && cx.database()?.has("x_type").await? {
         let users = newest_users(cx, &user_types, page).await?;
         return with_details(cx, users, &extra).await;
     }

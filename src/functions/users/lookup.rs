@@ -96,7 +96,7 @@ pub(super) async fn get_user_from_conversation(
 }
 
 /// The bot, which is made when there is none.
-pub(super) async fn get_bot_id(cx: &Context<'_>) -> Result<UserId> {
+pub(crate) async fn get_bot_id(cx: &Context<'_>) -> Result<UserId> {
     if let Some(bot) = bot(cx).await? {
         return Ok(bot);
     }

@@ -13,6 +13,9 @@ mod removal;
 mod roles;
 mod teamchat;
 
+pub(crate) use lists::ONLINE_FOR;
+pub(crate) use lookup::get_bot_id;
+
 use crate::contract::args::{Bytes, Details, Extra, Page, People, Several, Since, Sorting, Texts};
 use crate::contract::ids::{ConversationId, UserId};
 use crate::contract::{Map, Value};

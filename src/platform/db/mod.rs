@@ -42,18 +42,22 @@ const RETRY_LIMIT: Duration = Duration::from_secs(3);
 /// But after a conflict with others so many tries follow, however long they take.
 const CONFLICTS: u32 = 3;
 
-/// The indexes that an upgrade adds on request: their names begin with `x_`.
-const OPTIONAL_INDEXES: &str = "
-    SELECT DISTINCT INDEX_NAME
+/// What an upgrade adds to the tables of the field: indexes, whose names begin with `x_`, and the library's own tables.
+const OPTIONAL_PARTS: &str = "
+    SELECT INDEX_NAME
     FROM information_schema.STATISTICS
-    WHERE TABLE_SCHEMA = DATABASE() AND INDEX_NAME LIKE 'x\\_%'";
+    WHERE TABLE_SCHEMA = DATABASE() AND INDEX_NAME LIKE 'x\\_%'
+    UNION
+    SELECT TABLE_NAME
+    FROM information_schema.TABLES
+    WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME IN ('sb_idempotency', 'sb_outbox')";
 
 /// A database and the connection to it.
 #[derive(Default)]
 pub struct Database {
     settings: RefCell<Option<Rc<Settings>>>,
     session: Mutex<Option<Session>>,
-    indexes: RefCell<Option<Vec<String>>>,
+    parts: RefCell<Option<Vec<String>>>,
 }
 
 impl Database {
@@ -64,7 +68,7 @@ impl Database {
             return;
         }
         *current = Some(Rc::new(settings.clone()));
-        self.indexes.take();
+        self.parts.take();
         if let Ok(mut session) = self.session.try_lock() {
             session.take();
         }
@@ -138,13 +142,13 @@ impl Database {
         }
     }
 
-    /// Whether the database has one of the optional indexes. Asked once: they come and go with an upgrade only.
-    pub async fn has_index(&self, name: &str) -> Result<bool> {
-        if self.indexes.borrow().is_none() {
-            let names: Vec<(String,)> = self.rows(OPTIONAL_INDEXES, Vec::new()).await?;
-            *self.indexes.borrow_mut() = Some(names.into_iter().map(|(name,)| name).collect());
+    /// Whether the database has one of the optional indexes and tables. Asked once: they come with an upgrade only.
+    pub async fn has(&self, name: &str) -> Result<bool> {
+        if self.parts.borrow().is_none() {
+            let names: Vec<(String,)> = self.rows(OPTIONAL_PARTS, Vec::new()).await?;
+            *self.parts.borrow_mut() = Some(names.into_iter().map(|(name,)| name).collect());
         }
-        Ok(self.indexes.borrow().iter().flatten().any(|own| own == name))
+        Ok(self.parts.borrow().iter().flatten().any(|own| own == name))
     }
 
     /// Ends what a request has left behind: an open transaction, changed variables, locks.
@@ -173,9 +177,7 @@ impl Database {
         loop {
             let params = params.clone();
             let started = Instant::now();
-            let result = self
-                .with_session(async |session| session.rows(sql, params).await)
-                .await;
+            let result = self.with_session(async |session| session.rows(sql, params).await).await;
             match result {
                 Err(error) if again && fault::is_healed_by_reconnecting(&error) && started.elapsed() < RETRY_LIMIT => {
                     again = false;

@@ -1,0 +1,96 @@
+//! Changing and deleting messages that are sent.
+
+use super::attachments;
+use super::sending::{TEXT_LIMIT, stored_payload};
+use crate::contract::args::Items;
+use crate::contract::error::{Code, Error, Result};
+use crate::contract::ids::MessageId;
+use crate::contract::{Map, Value};
+use crate::functions::events::{Event, Followers};
+use crate::params;
+use crate::platform::Context;
+use crate::platform::context::refuse_foreign;
+use crate::platform::db::OnUnknown;
+
+/// What a deleted message holds: whoever polls sees that it is gone.
+const DELETED: &str = r#"{"event":"delete-message"}"#;
+
+/// The lock is on the message; whose the conversation is does not change.
+const LOCK_MESSAGE: &str = "
+    SELECT m.conversation_id, c.user_id
+    FROM sb_messages m
+    JOIN sb_conversations c ON c.id = m.conversation_id
+    WHERE m.id = ?
+    FOR UPDATE";
+
+const UPDATE: &str = "
+    UPDATE sb_messages
+    SET message = COALESCE(?, message), attachments = COALESCE(?, attachments), payload = COALESCE(?, payload)
+    WHERE id = ?";
+
+/// What is to be different; `None` stays as it is.
+struct Change {
+    text: Option<String>,
+    attachments: Option<String>,
+    payload: Option<String>,
+}
+
+/// Changes what is given.
+pub(super) async fn update_message(
+    cx: &Context<'_>,
+    message_id: MessageId,
+    message: Option<String>,
+    attachments: Items,
+    payload: Map,
+) -> Result<bool> {
+    let given = |text: String| Some(text).filter(|text| !text.is_empty());
+    let change = Change {
+        text: message,
+        attachments: given(attachments::stored(attachments)?),
+        payload: given(stored_payload(payload)?),
+    };
+    if change.text.as_ref().is_some_and(|text| text.len() > TEXT_LIMIT) {
+        return Err(Error::too_long("message", "65535 bytes"));
+    }
+    store(cx, message_id, change, Event::MessageUpdated).await
+}
+
+/// Empties a message.
+pub(super) async fn delete_message(cx: &Context<'_>, message_id: MessageId) -> Result<bool> {
+    let change = Change {
+        text: Some(String::new()),
+        attachments: Some(String::new()),
+        payload: Some(DELETED.to_owned()),
+    };
+    store(cx, message_id, change, Event::MessageDeleted).await
+}
+
+async fn store(cx: &Context<'_>, message_id: MessageId, change: Change, event: Event) -> Result<bool> {
+    let restricted_to = cx.restricted_user().await?;
+    let followers = Followers::of(cx).await?;
+    let recorded = cx
+        .database()?
+        .transaction(OnUnknown::Repeat, async |transaction| {
+            let known: Option<(u32, u32)> = transaction.row(LOCK_MESSAGE, params![message_id]).await?;
+            let (conversation, owner) = known.ok_or(Code::MessageNotFound)?;
+            refuse_foreign(restricted_to, owner.into())?;
+            let Change {
+                text,
+                attachments,
+                payload,
+            } = &change;
+            let params = params![text.as_ref(), attachments.as_ref(), payload.as_ref(), message_id];
+            transaction.execute(UPDATE, params).await?;
+            let data = || {
+                Value::map([
+                    ("message_id", message_id.into()),
+                    ("conversation_id", conversation.to_string().into()),
+                    ("message", text.clone().map_or(Value::Null, Value::from)),
+                ])
+            };
+            followers.record(transaction, event, data).await
+        })
+        .await?;
+    cx.after_commit(recorded);
+    Ok(true)
+}

@@ -1,0 +1,201 @@
+//! Queue and routing: which agent a conversation is given to.
+//!
+//! With the setting `routing` every new conversation goes to the agents of its department in turn. With `queue` an agent
+//! gets no more than `queue-concurrent-chats` at a time, and who finds no agent waits.
+
+use crate::contract::args::Argument;
+use crate::contract::error::Result;
+use crate::contract::ids::{ConversationId, UserId};
+use crate::contract::status::ConversationStatus;
+use crate::contract::value::Key;
+use crate::contract::{Map, Value, json};
+use crate::functions::events::{Event, Followers};
+use crate::functions::users::ONLINE_FOR;
+use crate::params;
+use crate::platform::Context;
+use crate::platform::db::{Builder, OnUnknown, Transaction};
+use crate::platform::outbox::Recorded;
+
+/// The settings row of whose turn it was last: department, 0 for none → agent.
+const TURN: &str = "routing-last";
+
+const MAKE_TURN: &str = "
+    INSERT IGNORE INTO sb_settings (name, value)
+    VALUES (?, '{}')";
+
+/// Whoever gives conversations out waits here for the one before: two at once would take the same agent.
+const LOCK_TURN: &str = "
+    SELECT value
+    FROM sb_settings
+    WHERE name = ?
+    FOR UPDATE";
+
+const SET_TURN: &str = "
+    UPDATE sb_settings
+    SET value = ?
+    WHERE name = ?";
+
+const AGENTS: &str = "
+    SELECT id
+    FROM sb_users
+    WHERE user_type IN ('agent', 'admin')";
+
+/// Of the conversations that an agent was given last, so many as may be open are counted.
+const OPEN: &str = "
+    SELECT COUNT(*)
+    FROM (SELECT status_code FROM sb_conversations WHERE agent_id = ? ORDER BY id DESC LIMIT 1000) given
+    WHERE status_code IN (0, 1, 2)";
+
+const ASSIGN: &str = "
+    UPDATE sb_conversations
+    SET agent_id = ?
+    WHERE id = ?";
+
+/// Who has waited longest, of those who came last.
+const WAITING: &str = "
+    SELECT MIN(id)
+    FROM (SELECT id, status_code FROM sb_conversations WHERE agent_id IS NULL ORDER BY id DESC LIMIT 1000) unassigned
+    WHERE status_code = ?";
+
+const LOCK: &str = "
+    SELECT agent_id, department, status_code
+    FROM sb_conversations
+    WHERE id = ?
+    FOR UPDATE";
+
+/// What the queue holds: conversations that wait for an agent.
+const WAITING_FOR_AGENT: u8 = ConversationStatus::WaitingForAgent.code();
+
+/// An agent, a department and a status.
+type Place = (Option<u32>, Option<u8>, Option<u8>);
+
+/// What has become of a conversation that was to be given out.
+#[derive(Default)]
+pub(super) struct Routed {
+    /// It waits in the queue.
+    pub(super) waits: bool,
+    /// What follows.
+    pub(super) recorded: Vec<Recorded>,
+}
+
+/// How conversations are given out.
+pub(super) struct Routing {
+    /// How many conversations an agent may have open; `None` without a queue.
+    limit: Option<i64>,
+    /// Whether agents who are away get conversations too.
+    offline_too: bool,
+}
+
+impl Routing {
+    /// The settings' way; `None` when conversations are not given out. The queue counts only where it is asked for.
+    pub(super) async fn of(cx: &Context<'_>, queue: bool) -> Result<Option<Self>> {
+        let settings = cx.settings().await?;
+        let queue = queue && settings.is_on("queue-active");
+        // A checkbox, in generation 5 a multi-input.
+        if !queue && !settings.is_on("routing") && !settings.is_on("routing-active") {
+            return Ok(None);
+        }
+        let concurrent = settings.value("queue-concurrent-chats").and_then(i64::from_value);
+        Ok(Some(Self {
+            limit: queue.then(|| concurrent.filter(|&limit| limit > 0).unwrap_or(DEFAULT_LIMIT)),
+            offline_too: settings.is_on("routing-disable-status-check"),
+        }))
+    }
+
+    /// Gives a conversation to the agent whose turn it is, unless it has one.
+    pub(super) async fn route(
+        &self,
+        cx: &Context<'_>,
+        transaction: &mut Transaction<'_>,
+        followers: &Followers<'_>,
+        conversation: ConversationId,
+    ) -> Result<Routed> {
+        let place: Option<Place> = transaction.row(LOCK, params![conversation]).await?;
+        let Some((None, department, _)) = place else {
+            return Ok(Routed::default());
+        };
+        let Some(agent) = self.next_agent(cx, transaction, department).await? else {
+            return Ok(Routed {
+                waits: self.limit.is_some(),
+                recorded: Vec::new(),
+            });
+        };
+        transaction.execute(ASSIGN, params![agent, conversation]).await?;
+        let data = || Value::map([("conversation_id", conversation.into()), ("agent_id", agent.into())]);
+        Ok(Routed {
+            waits: false,
+            recorded: followers.record(transaction, Event::ConversationAssigned, data).await?,
+        })
+    }
+
+    /// The agent whose turn it is, if one is free.
+    async fn next_agent(
+        &self,
+        cx: &Context<'_>,
+        transaction: &mut Transaction<'_>,
+        department: Option<u8>,
+    ) -> Result<Option<UserId>> {
+        let mut stored: Option<(Vec<u8>,)> = transaction.row(LOCK_TURN, params![TURN]).await?;
+        if stored.is_none() {
+            transaction.execute(MAKE_TURN, params![TURN]).await?;
+            stored = transaction.row(LOCK_TURN, params![TURN]).await?;
+        }
+        let turns = stored.and_then(|(text,)| json::decode(&text)).and_then(Map::from_value);
+        let mut turns = turns.unwrap_or_default();
+        let key = Key::Int(department.unwrap_or_default().into());
+        let last = turns.get(&key).cloned().and_then(i64::from_value).unwrap_or_default();
+
+        let mut query = Builder::new(AGENTS, params![]);
+        if let Some(department) = department {
+            query.add(" AND department = ?", params![department]);
+        }
+        if !self.offline_too {
+            query.add(" AND last_activity > ?", params![cx.now() - ONLINE_FOR]);
+        }
+        query.add(" ORDER BY id <= ?, id", params![last]);
+        let (sql, params) = query.finish();
+        let agents: Vec<(u32,)> = transaction.rows(sql, params).await?;
+        for (agent,) in agents {
+            if self.is_free(transaction, agent).await? {
+                turns.insert(key, Value::Int(agent.into()));
+                let turns = json::encode(&Value::Map(turns));
+                transaction.execute(SET_TURN, params![turns, TURN]).await?;
+                return Ok(Some(agent.into()));
+            }
+        }
+        Ok(None)
+    }
+
+    async fn is_free(&self, transaction: &mut Transaction<'_>, agent: u32) -> Result<bool> {
+        let Some(limit) = self.limit else { return Ok(true) };
+        let open: Option<(i64,)> = transaction.row(OPEN, params![agent]).await?;
+        Ok(open.is_none_or(|(open,)| open < limit))
+    }
+}
+
+/// How many conversations an agent may have open when the setting does not say.
+const DEFAULT_LIMIT: i64 = 5;
+
+/// Gives the conversation that has waited longest in the queue to an agent, if one has become free.
+pub(super) async fn assign_next(cx: &Context<'_>) -> Result<()> {
+    let Some(routing) = Routing::of(cx, true).await?.filter(|routing| routing.limit.is_some()) else {
+        return Ok(());
+    };
+    let followers = Followers::of(cx).await?;
+    let routed = cx
+        .database()?
+        .transaction(OnUnknown::Repeat, async |transaction| {
+            let waiting: Option<(Option<u32>,)> = transaction.row(WAITING, params![WAITING_FOR_AGENT]).await?;
+            let Some((Some(id),)) = waiting else {
+                return Ok(Routed::default());
+            };
+            let place: Option<Place> = transaction.row(LOCK, params![id]).await?;
+            match place {
+                Some((_, _, Some(WAITING_FOR_AGENT))) => routing.route(cx, transaction, &followers, id.into()).await,
+                _ => Ok(Routed::default()),
+            }
+        })
+        .await?;
+    cx.after_commit(routed.recorded);
+    Ok(())
+}

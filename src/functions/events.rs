@@ -1,0 +1,163 @@
+//! Events: what happened, for whoever wants to follow it up, and who that is.
+
+use crate::contract::args::{Argument, Texts};
+use crate::contract::error::Result;
+use crate::contract::value::Value;
+use crate::platform::Context;
+use crate::platform::context::Request;
+use crate::platform::crypto;
+use crate::platform::db::Transaction;
+use crate::platform::engine::Engine;
+use crate::platform::host::Host;
+use crate::platform::http::{Body, Method, Request as HttpRequest};
+use crate::platform::outbox::{self, Channel, Claimed, Delivery, Recorded};
+
+/// Something that happened, under the name that webhooks know it by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Event {
+    /// A person wrote a message.
+    MessageSent,
+    /// The bot wrote a message.
+    BotMessage,
+    /// A message was changed.
+    MessageUpdated,
+    /// A message was deleted.
+    MessageDeleted,
+    /// A conversation was opened.
+    NewConversation,
+    /// A conversation's status was set.
+    ConversationStatusUpdated,
+    /// A conversation was given to an agent.
+    ConversationAssigned,
+}
+
+impl Event {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::MessageSent => "message-sent",
+            Self::BotMessage => "bot-message",
+            Self::MessageUpdated => "message-updated",
+            Self::MessageDeleted => "message-deleted",
+            Self::NewConversation => "new-conversation",
+            Self::ConversationStatusUpdated => "conversation-status-updated",
+            Self::ConversationAssigned => "conversation-assigned",
+        }
+    }
+}
+
+/// Who follows events up, as the settings say, and where what they get is recorded. Asked before a transaction begins,
+/// so that nothing is asked within it.
+pub(super) struct Followers<'a> {
+    cx: &'a Context<'a>,
+    has_table: bool,
+    webhooks: Option<Vec<String>>,
+}
+
+impl<'a> Followers<'a> {
+    /// Reads the settings, and looks for the table only when somebody follows.
+    pub(super) async fn of(cx: &'a Context<'a>) -> Result<Self> {
+        let settings = cx.settings().await?;
+        let webhooks = (settings.is_on("webhooks-active") && settings.text("webhooks-url").is_some()).then(|| {
+            let allowed = settings.value("webhooks-allowed").and_then(Texts::from_value);
+            allowed.map_or_else(Vec::new, |Texts(events)| events)
+        });
+        let has_table = webhooks.is_some() && cx.database()?.has(outbox::TABLE).await?;
+        Ok(Self {
+            cx,
+            has_table,
+            webhooks,
+        })
+    }
+
+    /// Records an event in the transaction that makes it happen. What it gives is to be handed to
+    /// [`Context::after_commit`].
+    pub(super) async fn record(
+        &self,
+        transaction: &mut Transaction<'_>,
+        event: Event,
+        data: impl FnOnce() -> Value,
+    ) -> Result<Vec<Recorded>> {
+        let name = event.name();
+        let wanted = |allowed: &Vec<String>| allowed.is_empty() || allowed.iter().any(|own| own == name);
+        if !self.webhooks.as_ref().is_some_and(wanted) {
+            return Ok(Vec::new());
+        }
+        let delivery = Delivery {
+            channel: Channel::Webhook,
+            event: name.to_owned(),
+            target: None,
+            payload: data(),
+        };
+        outbox::record(transaction, self.has_table, self.cx.now(), vec![delivery]).await
+    }
+}
+
+/// Delivers what follows the writes of a request. To be called at its end.
+pub fn deliver_recorded(engine: &Engine, host: &dyn Host, request: &Request) {
+    if request.has_deliveries() {
+        // Nobody is there any more to hear of a failure: the outbox keeps it.
+        let _ = engine.run(async |process| deliver_all(&Context::new(host, process, request)).await);
+    }
+}
+
+async fn deliver_all(cx: &Context<'_>) -> Result<()> {
+    for recorded in cx.take_deliveries() {
+        if let Some(claimed) = outbox::claim(cx.database()?, cx.now(), recorded).await? {
+            deliver(cx, claimed).await?;
+        }
+    }
+    Ok(())
+}
+
+/// Delivers what is due in the outbox, and says how much was taken up.
+pub(crate) async fn deliver_due(cx: &Context<'_>) -> Result<usize> {
+    if !cx.database()?.has(outbox::TABLE).await? {
+        return Ok(0);
+    }
+    let due = outbox::claim_due(cx.database()?, cx.now()).await?;
+    let count = due.len();
+    for claimed in due {
+        deliver(cx, claimed).await?;
+    }
+    Ok(count)
+}
+
+async fn deliver(cx: &Context<'_>, claimed: Claimed) -> Result<()> {
+    let outcome = match claimed.delivery.channel {
+        Channel::Webhook => call_webhook(cx, &claimed).await,
+    };
+    claimed.note(cx.database()?, cx.now(), outcome).await
+}
+
+/// Posts `{function, key, data, sender-url}`. The receiver knows the sender by the signature over time and body, which
+/// are joined by a full stop, and a repetition by the delivery's id.
+async fn call_webhook(cx: &Context<'_>, claimed: &Claimed) -> Result<()> {
+    let settings = cx.settings().await?;
+    let key = settings.secret("webhooks-key");
+    let body = Value::map([
+        ("function", claimed.delivery.event.clone().into()),
+        ("key", settings.text("webhooks-key").unwrap_or_default().into()),
+        ("data", claimed.delivery.payload.clone()),
+        ("sender-url", cx.host().configured("SB_URL").unwrap_or_default().into()),
+    ]);
+    let id = match claimed.id() {
+        Some(id) => id.to_string(),
+        None => crypto::token()?,
+    };
+    let service = cx.service("webhooks", "").await?;
+    let mut request = HttpRequest::new(Method::POST, &[])
+        .header("x-delivery-id", id)
+        .body(Body::Json(&body));
+    if let Some(key) = key {
+        let time = cx.now().and_utc().timestamp();
+        let signed = format!("{time}.{}", crate::contract::json::encode(&body));
+        let signature = crypto::hmac_sha256(&key, signed.as_bytes())?;
+        request = request.header("x-signature", format!("t={time},v1={signature}"));
+    }
+    let answer = service.send(request).await?;
+    if (200..300).contains(&answer.status) {
+        Ok(())
+    } else {
+        Err(service.refusal(format!("the receiver answered with status {}", answer.status), None))
+    }
+}

@@ -1,0 +1,231 @@
+//! The outbox: what must follow a write is recorded in the write's own transaction and delivered after its commit.
+//!
+//! In the table sb_outbox a delivery outlives the process that recorded it: it is tried again until it succeeds, or is
+//! given up as dead and kept. On a database without that table a delivery is tried once, at the end of the request.
+
+use std::time::Duration;
+
+use chrono::{NaiveDateTime, TimeDelta};
+
+use super::crypto;
+use super::db::{Database, Transaction};
+use crate::contract::error::Result;
+use crate::contract::{Value, json};
+use crate::params;
+
+/// The table.
+pub const TABLE: &str = "sb_outbox";
+
+/// How long one delivery may take before it counts as abandoned.
+const CLAIM: TimeDelta = TimeDelta::minutes(2);
+
+/// Seconds before the next try, after the first, the second, … failure. After the last of these it is dead.
+const PAUSES: [i64; 4] = [10, 60, 600, 3600];
+
+/// How many deliveries one worker takes up at a time.
+const BATCH: u32 = 100;
+
+const RECORD: &str = "
+    INSERT INTO sb_outbox (channel, event, target, payload, next_try, created)
+    VALUES (?, ?, ?, ?, ?, ?)";
+
+const DUE: &str = "
+    SELECT id, channel, event, target, payload, attempts
+    FROM sb_outbox
+    WHERE state = 0 AND next_try <= ?
+    ORDER BY next_try, id
+    LIMIT ?";
+
+/// One affected row: nobody else has it.
+const CLAIM_ONE: &str = "
+    UPDATE sb_outbox
+    SET state = 1, attempts = attempts + 1, claim = ?, next_try = ?
+    WHERE id = ? AND state = 0 AND next_try <= ?";
+
+const DELIVERED: &str = "
+    UPDATE sb_outbox
+    SET state = 2, claim = NULL, failure = NULL
+    WHERE id = ? AND claim = ?";
+
+const FAILED: &str = "
+    UPDATE sb_outbox
+    SET state = ?, claim = NULL, failure = ?, next_try = ?
+    WHERE id = ? AND claim = ?";
+
+/// What a worker left behind that died. Who cannot tell a repetition gets none: the first try may have arrived.
+const ABANDONED: &str = "
+    UPDATE sb_outbox
+    SET state = IF(channel IN ('webhook', 'realtime'), 0, 3), claim = NULL, failure = 'the worker ended'
+    WHERE state = 1 AND next_try < ?";
+
+/// What delivers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Channel {
+    /// The address of the setting `webhooks`.
+    Webhook,
+}
+
+impl Channel {
+    const ALL: [Self; 1] = [Self::Webhook];
+
+    const fn text(self) -> &'static str {
+        match self {
+            Self::Webhook => "webhook",
+        }
+    }
+}
+
+/// Something to deliver.
+#[derive(Debug, Clone)]
+pub struct Delivery {
+    /// What delivers it.
+    pub channel: Channel,
+    /// The event's name: `message-sent`.
+    pub event: String,
+    /// For whom, where the channel has several receivers.
+    pub target: Option<String>,
+    /// What is delivered. No secret: keys and passwords are read at delivery.
+    pub payload: Value,
+}
+
+/// A delivery that is recorded: in the table under its id, or else in memory only.
+#[derive(Debug, Clone)]
+pub struct Recorded {
+    id: Option<u64>,
+    delivery: Delivery,
+}
+
+/// A delivery that this process alone has now.
+pub struct Claimed {
+    /// What to deliver.
+    pub delivery: Delivery,
+    stored: Option<Stored>,
+}
+
+/// Where the outcome of a delivery is noted.
+struct Stored {
+    id: u64,
+    claim: Vec<u8>,
+    attempts: usize,
+}
+
+/// Records deliveries in the transaction of what they follow; without the table, in memory.
+pub async fn record(
+    transaction: &mut Transaction<'_>,
+    has_table: bool,
+    now: NaiveDateTime,
+    deliveries: Vec<Delivery>,
+) -> Result<Vec<Recorded>> {
+    let mut recorded = Vec::with_capacity(deliveries.len());
+    for delivery in deliveries {
+        let id = if has_table {
+            let Delivery {
+                channel,
+                event,
+                target,
+                payload,
+            } = &delivery;
+            let params = params![channel.text(), event, target.clone(), json::encode(payload), now, now];
+            Some(transaction.execute(RECORD, params).await?.insert_id)
+        } else {
+            None
+        };
+        recorded.push(Recorded { id, delivery });
+    }
+    Ok(recorded)
+}
+
+/// Takes up a recorded delivery; `None` when another worker has it.
+pub async fn claim(database: &Database, now: NaiveDateTime, recorded: Recorded) -> Result<Option<Claimed>> {
+    let Some(id) = recorded.id else {
+        return Ok(Some(Claimed {
+            delivery: recorded.delivery,
+            stored: None,
+        }));
+    };
+    claim_stored(database, now, id, 0, recorded.delivery).await
+}
+
+/// Takes up what is due: new, or to be tried again.
+pub async fn claim_due(database: &Database, now: NaiveDateTime) -> Result<Vec<Claimed>> {
+    database.execute(ABANDONED, params![now]).await?;
+    let due: Vec<(u64, String, String, Option<String>, Vec<u8>, u8)> = database.rows(DUE, params![now, BATCH]).await?;
+    let mut claimed = Vec::with_capacity(due.len());
+    for (id, channel, event, target, payload, attempts) in due {
+        // A channel of a newer version is left to it.
+        let Some(channel) = Channel::ALL.into_iter().find(|own| own.text() == channel) else {
+            continue;
+        };
+        let payload = json::decode(&payload).unwrap_or_default();
+        let delivery = Delivery {
+            channel,
+            event,
+            target,
+            payload,
+        };
+        claimed.extend(claim_stored(database, now, id, attempts.into(), delivery).await?);
+    }
+    Ok(claimed)
+}
+
+async fn claim_stored(
+    database: &Database,
+    now: NaiveDateTime,
+    id: u64,
+    attempts: usize,
+    delivery: Delivery,
+) -> Result<Option<Claimed>> {
+    let mut claim = vec![0; 16];
+    crypto::random(&mut claim)?;
+    let params = params![claim.clone(), now + CLAIM, id, now];
+    let claimed = database.execute(CLAIM_ONE, params).await?.affected == 1;
+    let stored = Stored {
+        id,
+        claim,
+        attempts: attempts + 1,
+    };
+    Ok(claimed.then_some(Claimed {
+        delivery,
+        stored: Some(stored),
+    }))
+}
+
+impl Claimed {
+    /// The number by which a receiver knows a repetition.
+    pub fn id(&self) -> Option<u64> {
+        self.stored.as_ref().map(|stored| stored.id)
+    }
+
+    /// Notes how the delivery went: what failed is tried again later, with growing pauses, and given up at last.
+    pub async fn note(self, database: &Database, now: NaiveDateTime, outcome: Result<()>) -> Result<()> {
+        let Some(Stored { id, claim, attempts }) = self.stored else {
+            return Ok(());
+        };
+        match outcome {
+            Ok(()) => database.execute(DELIVERED, params![id, claim]).await?,
+            Err(error) => {
+                let failure: String = error.to_string().chars().take(191).collect();
+                let pause = PAUSES
+                    .get(attempts - 1)
+                    .map(|&seconds| spread(Duration::from_secs(seconds.unsigned_abs())));
+                let (state, next_try) = match pause.transpose()? {
+                    Some(pause) => (0_u8, now + pause),
+                    None => (3, now),
+                };
+                database
+                    .execute(FAILED, params![state, failure, next_try, id, claim])
+                    .await?
+            }
+        };
+        Ok(())
+    }
+}
+
+/// Between half and one and a half times as long, so that what failed together is not tried again together.
+fn spread(pause: Duration) -> Result<TimeDelta> {
+    let mut random = [0];
+    crypto::random(&mut random)?;
+    let [random] = random;
+    let milliseconds = pause.as_millis() * (128 + u128::from(random)) / 256;
+    Ok(TimeDelta::milliseconds(i64::try_from(milliseconds).unwrap_or(i64::MAX)))
+}
