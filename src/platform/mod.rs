@@ -1,5 +1,5 @@
-//! What functions stand on: the host, the context, the database, the settings, the way to outside services,
-//! cryptography.
+//! What functions stand on: the host, the context, the database, the settings, the uploads, the way to outside
+//! services, cryptography.
 //!
 //! It knows the contract below it and nothing of the functions above.
 
@@ -12,5 +12,6 @@ pub mod host;
 pub mod http;
 pub mod records;
 pub mod settings;
+pub mod uploads;
 
 pub use context::Context;
