@@ -5,7 +5,8 @@
  */
 
 require __DIR__ . '/phpt/installation.inc';
-installation();
+$folder = new Folder();
+installation(['SB_PATH' => $folder->path]);
 $rounds = (int) ($argv[1] ?? 1);
 
 /** What is meant by an argument of that name. Functions that reach out find nobody at this address. */

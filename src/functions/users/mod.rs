@@ -3,8 +3,10 @@
 mod accounts;
 mod active;
 mod autodata;
+mod avatar;
 mod details;
 mod directory;
+mod initials;
 mod lists;
 mod login;
 mod lookup;
@@ -361,6 +363,17 @@ functions! {
         conversation_id: ConversationId,
         agent: bool = false,
     ) -> "array{id: string, email: string|null}|false|SBError" => lookup::get_user_from_conversation;
+
+    /// Returns the URL of an image of a person's initials, for those without a photograph.
+    ///
+    /// The image lies in the folder avatars of the uploads. It is made once for each pair of initials: a PNG of 128 by 128
+    /// pixels, or an SVG when no font of the system has a letter. Without a letter it shows a silhouette. Debian's
+    /// fonts-noto-core has the letters of nearly all scripts; fonts-noto-cjk and fonts-noto-color-emoji have the rest.
+    ///
+    /// @param $first_name the first name
+    /// @param $last_name the last name
+    /// @errors SBError configuration without SB_PATH or SB_URL, file-error when the image cannot be written
+    async fn sb_get_avatar(first_name: String, last_name: String = "") -> "string|SBError" => avatar::get_avatar;
 
     /// Returns the id of the active user.
     async fn sb_get_active_user_ID() -> "string|false|SBError" => active::get_active_user_id;
