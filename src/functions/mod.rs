@@ -3,16 +3,18 @@
 pub mod catalog;
 mod conversations;
 mod database;
+mod settings;
 mod system;
 mod users;
 
 pub use catalog::{Body, Call, Function, Param};
 
-/// The sections: their titles and their functions.
-pub static SECTIONS: [(&str, &[Function]); 4] = [
+/// The sections: their titles and their functions. A section of several rooms stands once for each.
+pub static SECTIONS: [(&str, &[Function]); 5] = [
     ("Users", users::FUNCTIONS),
     ("Conversations and messages", conversations::FUNCTIONS),
     ("Database", database::FUNCTIONS),
+    ("Settings, articles, automations and utilities", settings::FUNCTIONS),
     ("Settings, articles, automations and utilities", system::FUNCTIONS),
 ];
 

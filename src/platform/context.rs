@@ -1,7 +1,7 @@
 //! What a function may use: the only place that knows the clock, the active user, the authority, the configuration,
 //! the settings and the keys.
 
-use std::cell::{Cell, OnceCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::Rc;
 
 use std::net::IpAddr;
@@ -48,10 +48,17 @@ impl Process {
 #[derive(Default)]
 pub struct Request {
     configuration: OnceCell<Configuration>,
-    settings: OnceCell<Rc<Settings>>,
+    settings: RefCell<Option<Rc<Settings>>>,
     made_secret: OnceCell<SecretString>,
     /// The login cookie of this request does not count any more.
     logged_out: Cell<bool>,
+}
+
+impl Request {
+    /// The settings, once something has read them.
+    pub fn known_settings(&self) -> Option<Rc<Settings>> {
+        self.settings.borrow().clone()
+    }
 }
 
 /// What a function may use.
@@ -168,13 +175,18 @@ impl<'a> Context<'a> {
 
     /// The settings, read at most once per request.
     pub async fn settings(&self) -> Result<Rc<Settings>> {
-        if let Some(settings) = self.request.settings.get() {
-            return Ok(Rc::clone(settings));
+        if let Some(settings) = self.request.known_settings() {
+            return Ok(settings);
         }
         let text = self.settings_row("settings").await?.unwrap_or_default();
-        Ok(Rc::clone(
-            self.request.settings.get_or_init(|| self.process.settings.parse(text)),
-        ))
+        let settings = self.process.settings.parse(text);
+        self.request.settings.replace(Some(Rc::clone(&settings)));
+        Ok(settings)
+    }
+
+    /// Lets the next function that needs the settings read them anew.
+    pub fn forget_settings(&self) {
+        self.request.settings.take();
     }
 
     /// The text of another row of the settings table.

@@ -12,5 +12,6 @@ pub mod host;
 pub mod http;
 pub mod records;
 pub mod settings;
+mod stored;
 
 pub use context::Context;
