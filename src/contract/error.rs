@@ -258,7 +258,7 @@ impl Error {
                 code: "security-error", ..
             } => 403,
             Self::Refused {
-                code: "configuration" | "upgrade-needed",
+                code: "configuration" | "upgrade-needed" | "file-error",
                 ..
             }
             | Self::Internal(_) => 500,

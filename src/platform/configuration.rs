@@ -1,5 +1,6 @@
 //! The installation's configuration: the constants of `config.php`, read once per request.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use secrecy::SecretString;
@@ -52,6 +53,10 @@ const STATEMENT_SECONDS_OF_SEVERAL: u64 = 8;
 pub struct Configuration {
     /// How to reach the database.
     pub database: db::Settings,
+    /// The installation folder.
+    pub path: Option<PathBuf>,
+    /// Its address.
+    pub url: Option<String>,
     /// The secret key, when the configuration has one.
     pub secret_key: Option<SecretString>,
     /// The secret key before it was changed.
@@ -62,13 +67,7 @@ impl Configuration {
     /// Reads it from the host.
     pub fn read(host: &dyn Host) -> Result<Self> {
         let text = |name: &str| host.configured(name).filter(|text| !text.is_empty());
-        let missing = |name: &str| {
-            Error::configuration(match host.configured(FAILURE) {
-                Some(reason) => format!("config.php could not be read: {reason}"),
-                None => format!("{name} is not configured: define it in config.php, in the folder above include/"),
-            })
-        };
-        let required = |name: &str| text(name).ok_or_else(|| missing(name));
+        let required = |name: &str| text(name).ok_or_else(|| missing(host, name));
         let port = match text("SB_DB_PORT") {
             None => None,
             Some(port) => Some(
@@ -112,10 +111,20 @@ impl Configuration {
                 connect_limit: seconds("SB_CONNECT_TIMEOUT", CONNECT_SECONDS)?,
                 statement_limit: seconds("SB_STATEMENT_TIMEOUT", statement_seconds)?,
             },
+            path: text("SB_PATH").map(Into::into),
+            url: text("SB_URL"),
             secret_key: text("SB_SECRET_KEY").map(Into::into),
             old_secret_key: text("SB_SECRET_KEY_OLD").map(Into::into),
         })
     }
+}
+
+/// The refusal where a constant is needed that is not defined.
+pub(super) fn missing(host: &dyn Host, name: &str) -> Error {
+    Error::configuration(match host.configured(FAILURE) {
+        Some(reason) => format!("config.php could not be read: {reason}"),
+        None => format!("{name} is not configured: define it in config.php, in the folder above include/"),
+    })
 }
 
 /// A database that is given whole, before there is a configuration.

@@ -10,12 +10,13 @@ use chrono::{NaiveDateTime, SubsecRound, Utc};
 use ipnet::IpNet;
 use secrecy::SecretString;
 
-use super::configuration::Configuration;
+use super::configuration::{self, Configuration};
 use super::crypto::{self, Keys, Purpose};
 use super::db::Database;
 use super::host::{Cookie, Host};
 use super::http::{Http, Service};
 use super::settings::{self, Settings};
+use super::uploads::Uploads;
 use crate::contract::args::{Argument, field};
 use crate::contract::error::{Error, Result};
 use crate::contract::ids::{ConversationId, UserId};
@@ -171,6 +172,15 @@ impl<'a> Context<'a> {
     pub fn database(&self) -> Result<&Database> {
         self.configuration()?;
         Ok(&self.process.database)
+    }
+
+    /// The folder in which files for callers lie.
+    pub fn uploads(&self) -> Result<Uploads> {
+        let missing = |name| configuration::missing(self.host, name);
+        let Configuration { path, url, .. } = self.configuration()?;
+        let path = path.as_deref().ok_or_else(|| missing("SB_PATH"))?;
+        let url = url.as_deref().ok_or_else(|| missing("SB_URL"))?;
+        Ok(Uploads::new(path, url))
     }
 
     /// The settings, read at most once per request.

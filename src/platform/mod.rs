@@ -1,5 +1,5 @@
-//! What functions stand on: the host, the context, the database, the settings, the way to outside services,
-//! cryptography.
+//! What functions stand on: the host, the context, the database, the settings, the uploads, the way to outside
+//! services, cryptography.
 //!
 //! It knows the contract below it and nothing of the functions above.
 
@@ -13,5 +13,6 @@ pub mod http;
 pub mod records;
 pub mod settings;
 mod stored;
+pub mod uploads;
 
 pub use context::Context;

@@ -64,9 +64,11 @@ final class CasesTest extends TestCase
 
     private function answer(array $call, array $given, string $name): array
     {
+        $folder = new Folder();
         $configured = ($given['configured'] ?? []) + Database::configuration($name) + [
             'SB_SECRET_KEY' => 'the secret of the cases',
             'SB_URL' => 'https://support.example/chat',
+            'SB_PATH' => $folder->path,
         ];
         $request = [
             'shim' => self::$installation->path . '/include/functions.php',

@@ -1,6 +1,7 @@
 //! Runs every case through a door, each as a test of its own.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::Arc;
 
 use libtest_mimic::{Arguments, Failed, Trial};
@@ -79,7 +80,9 @@ pub fn run(door: Door, further: fn(&Arc<Server>) -> Vec<Trial>) {
 /// Runs one case.
 fn examine(door: Door, server: &Server, name: &str, case: &Case) -> Result<(), String> {
     let mut database = Database::create(server, &format!("{}: {name}", door.name), &case.given)?;
-    let mut session = (door.open)(Installation::of(server, &database).with(&case.given))?;
+    let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
+    let installation = Installation::of(server, &database).in_folder(folder.path());
+    let mut session = (door.open)(installation.with(&case.given))?;
     let mut results = Vec::new();
     for call in &case.given.calls {
         let outcome = session.call(call.function(), call.arguments(&results)?)?;
@@ -124,6 +127,12 @@ impl Installation {
             login: None,
             force_admin: false,
         }
+    }
+
+    fn in_folder(mut self, folder: &Path) -> Self {
+        let folder = folder.to_str().expect("the temporary folder has a plain name");
+        self.constants.insert("SB_PATH".to_owned(), folder.to_owned());
+        self
     }
 
     fn with(mut self, given: &Given) -> Self {

@@ -1,0 +1,456 @@
+//! The folder of uploads: the only place that writes files for callers.
+//!
+//! Whatever name a caller gives, nothing outside the folder changes, and nothing is written that a web server would run.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, fchmod, mkdirat, openat, renameat, statat, unlinkat};
+use rustix::io::Errno;
+
+use super::crypto;
+use crate::contract::error::{Error, Result};
+
+/// Where uploads lie in the installation folder and under its address.
+const FOLDER: &str = "uploads";
+
+/// What a name may have, in bytes: it is kept in columns of that length.
+const NAME_LIMIT: usize = 191;
+
+/// The extensions a file may have: images, documents, sound and film, archives. Nothing that is run.
+const EXTENSIONS: &[&str] = &[
+    "png", "jpg", "jpeg", "gif", "webp", "avif", "bmp", "ico", "svg", "css", "csv", "txt", "json", "pdf", "rtf", "doc",
+    "docx", "odt", "xls", "xlsx", "ods", "ppt", "pptx", "odp", "ics", "vcf", "mp3", "m4a", "aac", "ogg", "oga", "opus",
+    "wav", "weba", "webm", "mp4", "m4v", "mov", "avi", "mkv", "ogv", "3gp", "zip", "rar", "7z", "gz", "tar",
+];
+
+/// Extensions, without digits at their end, that some web server runs wherever they stand in a name.
+const EXECUTABLE: &[&str] = &[
+    "php", "phtml", "pht", "phps", "phpt", "phar", "inc", "hta", "htm", "html", "shtml", "xhtml", "xht", "stm", "xml",
+    "js", "mjs", "asp", "aspx", "asa", "asax", "ascx", "ashx", "asmx", "cer", "cfm", "cfc", "jsp", "jspx", "jspf",
+    "cgi", "fcgi", "pl", "pm", "py", "pyc", "rb", "lua", "tcl", "sh", "bash", "csh", "ksh", "zsh", "exe", "com", "bat",
+    "cmd", "msi", "scr", "vbs", "ps", "htaccess", "htpasswd", "ini",
+];
+
+/// Characters with a meaning to some file system, and those that turn the direction of what follows.
+const RESERVED: &[char] = &[
+    '/', '\\', ':', '*', '?', '"', '<', '>', '|', '\u{202a}', '\u{202b}', '\u{202c}', '\u{202d}', '\u{202e}',
+    '\u{2066}', '\u{2067}', '\u{2068}', '\u{2069}',
+];
+
+/// Names that Windows keeps for devices, whatever extension follows.
+const DEVICES: &[&str] = &["CON", "PRN", "AUX", "NUL", "CONIN$", "CONOUT$"];
+const NUMBERED_DEVICES: &[&str] = &["COM", "LPT"];
+
+/// The uploads of an installation, or a folder within them.
+#[derive(Debug, Clone)]
+pub struct Uploads {
+    installation: PathBuf,
+    folders: Vec<String>,
+    url: String,
+}
+
+impl Uploads {
+    /// The uploads of the installation in the folder `path`, with the address `url`.
+    pub fn new(path: &Path, url: &str) -> Self {
+        Self {
+            installation: path.to_owned(),
+            folders: Vec::new(),
+            url: format!("{}/{FOLDER}", url.trim_end_matches('/')),
+        }
+    }
+
+    /// A folder within them.
+    pub fn within(mut self, folder: &str) -> Result<Self> {
+        check(folder)?;
+        if folder.contains('.') {
+            return Err(invalid("has a dot, which no folder may have"));
+        }
+        self.url = self.url_of(folder);
+        self.folders.push(folder.to_owned());
+        Ok(self)
+    }
+
+    /// The URL of a file that is there.
+    pub fn find(&self, name: &str) -> Result<Option<String>> {
+        let name = stored_name(name)?;
+        let found = self
+            .open(false)
+            .and_then(|folder| Ok(statat(folder, name.as_str(), AtFlags::SYMLINK_NOFOLLOW)?));
+        match found {
+            Ok(found) => Ok(is_file(found.st_mode).then(|| self.url_of(&name))),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(failed(&name, &error)),
+        }
+    }
+
+    /// Writes a file, in place of one that has the name already, and gives its URL. A reader sees the old or the new
+    /// one whole. Inner dots of the name may become `-`.
+    pub fn store(&self, name: &str, content: &[u8]) -> Result<String> {
+        let name = stored_name(name)?;
+        let temporary = format!(".{}.tmp", crypto::token()?);
+        self.open(true)
+            .and_then(|folder| write(&folder, &temporary, &name, content))
+            .map_err(|error| failed(&name, &error))?;
+        Ok(self.url_of(&name))
+    }
+
+    /// Opens the folder, step by step and never through a link, so that nobody who changes a folder into a link while we
+    /// are on the way leads us out. `uploads` itself may be one: where it lies is the administrator's choice.
+    fn open(&self, make: bool) -> io::Result<OwnedFd> {
+        let mode = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let mut folder = openat(CWD, &self.installation, mode, Mode::empty())?;
+        let names = std::iter::once(FOLDER).chain(self.folders.iter().map(String::as_str));
+        for (name, link) in names.zip(std::iter::once(OFlags::empty()).chain(std::iter::repeat(OFlags::NOFOLLOW))) {
+            let is_new = make && made(mkdirat(&folder, name, Mode::from_raw_mode(0o755)))?;
+            folder = openat(&folder, name, mode | link, Mode::empty())?;
+            if is_new {
+                // The web server reads it, whatever the process keeps to itself by its umask.
+                fchmod(&folder, Mode::from_raw_mode(0o755))?;
+            }
+        }
+        Ok(folder)
+    }
+
+    fn url_of(&self, name: &str) -> String {
+        format!("{}/{}", self.url, percent_encoded(name))
+    }
+}
+
+/// Whether a folder was made; that it was there before is no error.
+fn made(outcome: rustix::io::Result<()>) -> io::Result<bool> {
+    match outcome {
+        Ok(()) => Ok(true),
+        Err(Errno::EXIST) => Ok(false),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn write(folder: &OwnedFd, temporary: &str, name: &str, content: &[u8]) -> io::Result<()> {
+    match statat(folder, name, AtFlags::SYMLINK_NOFOLLOW) {
+        Ok(found) if !is_file(found.st_mode) => {
+            return Err(io::Error::other("something that is no file has this name"));
+        }
+        Ok(_) | Err(Errno::NOENT) => {}
+        Err(error) => return Err(error.into()),
+    }
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let mut file = File::from(openat(folder, temporary, flags, Mode::from_raw_mode(0o600))?);
+    let written = file.write_all(content).and_then(|()| {
+        fchmod(&file, Mode::from_raw_mode(0o644))?;
+        Ok(renameat(folder, temporary, folder, name)?)
+    });
+    if written.is_err() {
+        // What cannot be written can mostly be removed; the first error is the one to tell.
+        let _ = unlinkat(folder, temporary, AtFlags::empty());
+    }
+    written
+}
+
+fn is_file(mode: rustix::fs::RawMode) -> bool {
+    FileType::from_raw_mode(mode) == FileType::RegularFile
+}
+
+/// The name under which a file is stored. The dot before what could be run becomes `-`: `x.php.csv` is `x-php.csv`.
+fn stored_name(name: &str) -> Result<String> {
+    check(name)?;
+    let Some((stem, extension)) = name.rsplit_once('.') else {
+        return Err(invalid("has no extension"));
+    };
+    if !EXTENSIONS.contains(&extension.to_ascii_lowercase().as_str()) {
+        return Err(invalid("has an extension that is not allowed"));
+    }
+    let mut parts = stem.split('.');
+    let mut stored = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        stored.push(if is_executable(part) { '-' } else { '.' });
+        stored.push_str(part);
+    }
+    Ok(format!("{stored}.{extension}"))
+}
+
+fn is_executable(extension: &str) -> bool {
+    let extension = extension.trim().to_ascii_lowercase();
+    EXECUTABLE.contains(&extension.trim_end_matches(|digit: char| digit.is_ascii_digit()))
+}
+
+/// What holds for files and folders.
+fn check(name: &str) -> Result<()> {
+    let device = name.split('.').next().unwrap_or_default().trim().to_ascii_uppercase();
+    let number = NUMBERED_DEVICES.iter().find_map(|port| device.strip_prefix(port));
+    let why = if name.is_empty() {
+        "is empty"
+    } else if name.len() > NAME_LIMIT {
+        "is longer than 191 bytes"
+    } else if name.contains(char::is_control) {
+        "has a control character"
+    } else if name.contains(RESERVED) {
+        r#"has one of / \ : * ? " < > | or a mark of direction"#
+    } else if name.starts_with(['.', ' ']) || name.ends_with(['.', ' ']) {
+        "begins or ends with a dot or space"
+    } else if DEVICES.contains(&device.as_str())
+        || number.is_some_and(|number| number.chars().count() == 1 && number.contains(char::is_numeric))
+    {
+        "is that of a device"
+    } else {
+        return Ok(());
+    };
+    Err(invalid(why))
+}
+
+fn invalid(why: &str) -> Error {
+    Error::Refused {
+        code: "invalid-file-name",
+        message: format!("the file name {why}"),
+    }
+}
+
+fn failed(name: &str, error: &io::Error) -> Error {
+    Error::Refused {
+        code: "file-error",
+        message: format!("{name} in the folder {FOLDER}: {error}"),
+    }
+}
+
+/// A segment of a path (RFC 3986): all but unreserved characters is escaped.
+fn percent_encoded(name: &str) -> String {
+    let escaped = |byte: u8| match byte {
+        b'-' | b'.' | b'_' | b'~' => char::from(byte).to_string(),
+        byte if byte.is_ascii_alphanumeric() => char::from(byte).to_string(),
+        byte => format!("%{byte:02X}"),
+    };
+    name.bytes().map(escaped).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::fs;
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    use super::*;
+
+    const URL: &str = "https://support.example/chat/";
+
+    /// An installation with something beside it that must stay as it is.
+    struct Ground {
+        folder: tempfile::TempDir,
+    }
+
+    impl Ground {
+        fn new() -> Self {
+            let folder = tempfile::tempdir().unwrap();
+            fs::create_dir_all(folder.path().join("chat/uploads/open")).unwrap();
+            fs::write(folder.path().join("chat/config.php"), "<?php").unwrap();
+            fs::write(folder.path().join("outside.csv"), "outside").unwrap();
+            Self { folder }
+        }
+
+        fn path(&self, name: &str) -> PathBuf {
+            self.folder.path().join(name)
+        }
+
+        fn uploads(&self) -> Uploads {
+            Uploads::new(&self.path("chat"), URL)
+        }
+
+        /// Every entry below the ground, with what it holds or where it points.
+        fn tree(&self) -> BTreeMap<PathBuf, Vec<u8>> {
+            let mut tree = BTreeMap::new();
+            let mut folders = vec![self.folder.path().to_owned()];
+            while let Some(folder) = folders.pop() {
+                for entry in fs::read_dir(folder).unwrap() {
+                    let path = entry.unwrap().path();
+                    let kind = fs::symlink_metadata(&path).unwrap().file_type();
+                    let holds = if kind.is_symlink() {
+                        fs::read_link(&path).unwrap().into_os_string().into_encoded_bytes()
+                    } else if kind.is_dir() {
+                        folders.push(path.clone());
+                        Vec::new()
+                    } else {
+                        fs::read(&path).unwrap()
+                    };
+                    tree.insert(path, holds);
+                }
+            }
+            tree
+        }
+    }
+
+    #[test]
+    fn hostile_names_change_nothing() {
+        let long = format!("{}.csv", "x".repeat(188));
+        let names = [
+            "",
+            ".",
+            "..",
+            "../outside.csv",
+            "../../outside.csv",
+            "/etc/x.csv",
+            "open/x.csv",
+            "open/../../config.csv",
+            "./x.csv",
+            "..\\outside.csv",
+            "open\\x.csv",
+            "C:\\x.csv",
+            "C:x.csv",
+            "\\\\server\\share\\x.csv",
+            "x.csv\0.php",
+            "x\0.csv",
+            "x\n.csv",
+            "x\r\nLocation: y.csv",
+            "\u{7f}x.csv",
+            "x\u{85}.csv",
+            ".htaccess",
+            ".htaccess.csv",
+            ".user.ini",
+            "x.php",
+            "x.PHP",
+            "x.pHp5",
+            "x.phtml",
+            "x.phar",
+            "x.html",
+            "x.svg.php",
+            "x.php.",
+            "x.php ",
+            "x.csv.",
+            "x.csv ",
+            " x.csv",
+            "x.php::$DATA",
+            "x.csv:stream",
+            "x",
+            "csv",
+            "x.",
+            "x.shtml",
+            "x.exe",
+            "x.htaccess",
+            "web.config",
+            "CON.csv",
+            "con .csv",
+            "nul.x.csv",
+            "aux.txt",
+            "lpt9.csv",
+            "COM\u{b9}.csv",
+            "x\u{202e}vsc.php.csv",
+            "x?.csv",
+            "x*.csv",
+            "<x>.csv",
+            "x|y.csv",
+            &long,
+        ];
+        let ground = Ground::new();
+        let before = ground.tree();
+        for name in names {
+            let error = ground.uploads().store(name, b"hostile").unwrap_err();
+            assert_eq!(error.code(), "invalid-file-name", "{name:?}");
+            assert!(ground.uploads().find(name).is_err(), "{name:?}");
+            assert_eq!(ground.tree(), before, "{name:?}");
+        }
+        for folder in [
+            "", ".", "..", "../..", "a/b", "/etc", "a\\b", "a.b", "a\0", "nul", ".git",
+        ] {
+            assert!(ground.uploads().within(folder).is_err(), "{folder:?}");
+        }
+    }
+
+    #[test]
+    fn links_are_not_followed() {
+        let ground = Ground::new();
+        let uploads = ground.path("chat/uploads");
+        fs::create_dir(ground.path("elsewhere")).unwrap();
+        symlink(ground.path("outside.csv"), uploads.join("link.csv")).unwrap();
+        symlink(ground.path("nowhere.csv"), uploads.join("broken.csv")).unwrap();
+        symlink(ground.path("elsewhere"), uploads.join("folder")).unwrap();
+        fs::create_dir(uploads.join("folder.csv")).unwrap();
+        let before = ground.tree();
+        for name in ["link.csv", "broken.csv", "folder.csv"] {
+            assert_eq!(
+                ground.uploads().store(name, b"x").unwrap_err().code(),
+                "file-error",
+                "{name}"
+            );
+            assert_eq!(ground.uploads().find(name), Ok(None), "{name}");
+        }
+        let folder = ground.uploads().within("folder").unwrap();
+        assert_eq!(folder.store("x.csv", b"x").unwrap_err().code(), "file-error");
+        assert_eq!(folder.find("x.csv").unwrap_err().code(), "file-error");
+        assert_eq!(ground.tree(), before);
+    }
+
+    #[test]
+    fn uploads_itself_may_be_a_link() {
+        let ground = Ground::new();
+        fs::rename(ground.path("chat/uploads"), ground.path("shared")).unwrap();
+        symlink(ground.path("shared"), ground.path("chat/uploads")).unwrap();
+        ground.uploads().store("x.csv", b"x").unwrap();
+        assert_eq!(fs::read(ground.path("shared/x.csv")).unwrap(), b"x");
+    }
+
+    #[test]
+    fn a_file_is_stored_found_and_replaced() {
+        let ground = Ground::new();
+        let uploads = ground.uploads();
+        assert_eq!(uploads.find("x.csv"), Ok(None));
+        let url = uploads.store("x.csv", b"one").unwrap();
+        assert_eq!(url, "https://support.example/chat/uploads/x.csv");
+        assert_eq!(uploads.find("x.csv"), Ok(Some(url.clone())));
+        assert_eq!(uploads.store("x.csv", b"two"), Ok(url));
+        let path = ground.path("chat/uploads/x.csv");
+        assert_eq!(fs::read(&path).unwrap(), b"two");
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o644);
+        // Nothing temporary is left.
+        assert_eq!(fs::read_dir(ground.path("chat/uploads")).unwrap().count(), 2);
+    }
+
+    #[test]
+    fn a_hard_link_keeps_what_it_holds() {
+        let ground = Ground::new();
+        fs::hard_link(ground.path("outside.csv"), ground.path("chat/uploads/x.csv")).unwrap();
+        ground.uploads().store("x.csv", b"new").unwrap();
+        assert_eq!(fs::read(ground.path("outside.csv")).unwrap(), b"outside");
+    }
+
+    #[test]
+    fn folders_are_made() {
+        let ground = Ground::new();
+        fs::remove_dir_all(ground.path("chat/uploads")).unwrap();
+        let folder = ground.uploads().within("a b").unwrap().within("é").unwrap();
+        assert_eq!(folder.find("x.csv"), Ok(None));
+        assert!(!ground.path("chat/uploads").exists());
+        let url = folder.store("100%.csv", b"x").unwrap();
+        assert_eq!(url, "https://support.example/chat/uploads/a%20b/%C3%A9/100%25.csv");
+        for folder in ["chat/uploads", "chat/uploads/a b", "chat/uploads/a b/é"] {
+            let mode = fs::metadata(ground.path(folder)).unwrap().permissions().mode();
+            assert_eq!(mode & 0o777, 0o755, "{folder}");
+        }
+    }
+
+    #[test]
+    fn without_the_installation_folder_nothing_is_made() {
+        let ground = Ground::new();
+        let uploads = Uploads::new(&ground.path("missing"), URL);
+        assert_eq!(uploads.store("x.csv", b"x").unwrap_err().code(), "file-error");
+        assert!(!ground.path("missing").exists());
+    }
+
+    #[test]
+    fn the_dot_before_what_could_be_run_becomes_a_dash() {
+        for (name, stored) in [
+            ("x.csv", "x.csv"),
+            ("Überblick 2024.PDF", "Überblick 2024.PDF"),
+            ("report.v1.2.csv", "report.v1.2.csv"),
+            ("x.tar.gz", "x.tar.gz"),
+            ("x.php.csv", "x-php.csv"),
+            ("x.PhP7.v2.csv", "x-PhP7.v2.csv"),
+            ("x.phtml.html.jpg", "x-phtml-html.jpg"),
+            ("x.php .png", "x-php .png"),
+            ("php.csv", "php.csv"),
+            ("console.csv", "console.csv"),
+            ("com10.csv", "com10.csv"),
+        ] {
+            assert_eq!(stored_name(name).unwrap(), stored);
+        }
+    }
+}
