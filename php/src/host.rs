@@ -11,10 +11,12 @@ use sb::platform::host::{Cookie, Host};
 use crate::{engine, ini, zval};
 
 /// What a function wants done in PHP. It is done when the function has returned and nothing of Rust is left on the
-/// stack: the destructor of an overwritten variable is PHP code, which may exit, and exit jumps over all frames.
+/// stack: the destructor of an overwritten variable and the filter of an output buffer are PHP code, which may exit, and
+/// exit jumps over all frames.
 enum Effect {
     Global(&'static str, Value),
     Cookie(Cookie),
+    Print(String),
 }
 
 thread_local! {
@@ -60,6 +62,10 @@ impl Host for Php {
     fn set_cookie(&self, cookie: Cookie) {
         PENDING.with_borrow_mut(|pending| pending.push_back(Effect::Cookie(cookie)));
     }
+
+    fn print(&self, text: String) {
+        PENDING.with_borrow_mut(|pending| pending.push_back(Effect::Print(text)));
+    }
 }
 
 fn superglobal(variable: &str, name: &str) -> Option<String> {
@@ -86,6 +92,13 @@ pub fn flush() {
                 engine::set_global(name, variable);
             }
             Effect::Cookie(cookie) => engine::add_header(&cookie.header()),
+            Effect::Print(text) => {
+                // Held by PHP, which frees it even when the filter never comes back.
+                let mut output = Zval::new();
+                engine::set_text(&mut output, text.as_bytes());
+                drop(text);
+                engine::print(&output);
+            }
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::io::Write;
 
 use crate::contract::value::{Key, Map, Value};
 
@@ -27,6 +28,9 @@ pub trait Host {
 
     /// Sends a cookie with the answer, where that is still possible.
     fn set_cookie(&self, cookie: Cookie);
+
+    /// Prints a text to the program's output. It may appear only when the call returns.
+    fn print(&self, text: String);
 }
 
 /// A cookie to send, for the whole site, out of reach of scripts and of other sites.
@@ -56,7 +60,7 @@ impl Cookie {
     }
 }
 
-/// A host without a request: a C program, the command line, a test.
+/// A host without a request: a C program, the command line, a test. It prints to the standard output.
 #[derive(Default)]
 pub struct PlainHost {
     configuration: BTreeMap<String, String>,
@@ -95,4 +99,10 @@ impl Host for PlainHost {
     }
 
     fn set_cookie(&self, _: Cookie) {}
+
+    fn print(&self, text: String) {
+        // As of any program whose output is closed: what it prints is lost, its work is not.
+        let mut output = std::io::stdout().lock();
+        let _ = output.write_all(text.as_bytes()).and_then(|()| output.flush());
+    }
 }
