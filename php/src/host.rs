@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use ext_php_rs::types::Zval;
 use sb::contract::args::Unreadable;
 use sb::contract::value::Value;
-use sb::platform::host::{Cookie, Host};
+use sb::platform::host::{Cookie, Host, entry};
 
 use crate::{engine, ini, zval};
 
@@ -38,13 +38,18 @@ impl Host for Php {
     }
 
     fn global(&self, name: &str) -> Option<Value> {
-        let pending = PENDING.with_borrow(|pending| {
-            pending.iter().rev().find_map(|effect| match effect {
-                Effect::Global(own, value) if *own == name => Some(value.clone()),
-                _ => None,
-            })
-        });
-        pending.or_else(|| engine::global(name).and_then(|value| zval::read(value).ok()))
+        pending_global(name).or_else(|| engine::global(name).and_then(|value| zval::read(value).ok()))
+    }
+
+    fn global_entry(&self, name: &str, key: &'static str) -> Option<Value> {
+        if let Some(value) = pending_global(name) {
+            return entry(value, key);
+        }
+        let variable = engine::global(name)?;
+        match variable.array() {
+            Some(array) => zval::read(array.get(key)?).ok(),
+            None => zval::read(variable).ok(),
+        }
     }
 
     fn set_global(&self, name: &'static str, value: Value) {
@@ -66,6 +71,16 @@ impl Host for Php {
     fn print(&self, text: String) {
         PENDING.with_borrow_mut(|pending| pending.push_back(Effect::Print(text)));
     }
+}
+
+/// The value that a global variable is about to get.
+fn pending_global(name: &str) -> Option<Value> {
+    PENDING.with_borrow(|pending| {
+        pending.iter().rev().find_map(|effect| match effect {
+            Effect::Global(own, value) if *own == name => Some(value.clone()),
+            _ => None,
+        })
+    })
 }
 
 fn superglobal(variable: &str, name: &str) -> Option<String> {

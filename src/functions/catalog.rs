@@ -83,7 +83,9 @@ impl Function {
         }
         match self.body {
             Body::Pure(body) => body(arguments),
-            Body::Async(_) => engine.run(async |process| self.call(&Context::new(host, process, request), arguments).await),
+            Body::Async(_) => {
+                engine.run(async |process| self.call(&Context::new(host, process, request), arguments).await)
+            }
         }
     }
 

@@ -3,6 +3,7 @@
 pub mod catalog;
 mod conversations;
 mod database;
+mod language;
 mod settings;
 mod system;
 mod users;
@@ -10,10 +11,11 @@ mod users;
 pub use catalog::{Body, Call, Function, Param};
 
 /// The sections: their titles and their functions. A section of several rooms stands once for each.
-pub static SECTIONS: [(&str, &[Function]); 5] = [
+pub static SECTIONS: [(&str, &[Function]); 6] = [
     ("Users", users::FUNCTIONS),
     ("Conversations and messages", conversations::FUNCTIONS),
     ("Database", database::FUNCTIONS),
+    ("Language and translations", language::FUNCTIONS),
     ("Settings, articles, automations and utilities", settings::FUNCTIONS),
     ("Settings, articles, automations and utilities", system::FUNCTIONS),
 ];

@@ -15,12 +15,14 @@ use super::crypto::{self, Keys, Purpose};
 use super::db::Database;
 use super::host::{Cookie, Host};
 use super::http::{Http, Service};
+use super::languages::{self, Dictionary, Languages};
 use super::settings::{self, Settings};
 use super::uploads::Uploads;
 use crate::contract::args::{Argument, field};
 use crate::contract::error::{Error, Result};
 use crate::contract::ids::{ConversationId, UserId};
 use crate::contract::json;
+use crate::contract::language::Language;
 use crate::contract::status::UserType;
 use crate::contract::value::{Map, Value, at};
 use crate::params;
@@ -30,6 +32,7 @@ use crate::params;
 pub struct Process {
     database: Database,
     settings: settings::Cache,
+    languages: languages::Cache,
     http: Http,
 }
 
@@ -51,14 +54,28 @@ pub struct Request {
     configuration: OnceCell<Configuration>,
     settings: RefCell<Option<Rc<Settings>>>,
     made_secret: OnceCell<SecretString>,
+    dictionaries: RefCell<Option<Dictionaries>>,
     /// The login cookie of this request does not count any more.
     logged_out: Cell<bool>,
+}
+
+/// The dictionaries for one active user.
+struct Dictionaries {
+    login: Option<Value>,
+    found: Rc<[Rc<Dictionary>]>,
 }
 
 impl Request {
     /// The settings, once something has read them.
     pub fn known_settings(&self) -> Option<Rc<Settings>> {
         self.settings.borrow().clone()
+    }
+
+    /// The dictionaries that were [chosen](Context::choose_dictionaries), while the active user is the same.
+    pub fn known_dictionaries(&self, host: &dyn Host) -> Option<Rc<[Rc<Dictionary>]>> {
+        let chosen = self.dictionaries.borrow();
+        let chosen = chosen.as_ref()?;
+        (chosen.login == host.global_entry(LOGIN, "id")).then(|| Rc::clone(&chosen.found))
     }
 }
 
@@ -194,9 +211,37 @@ impl<'a> Context<'a> {
         Ok(settings)
     }
 
-    /// Lets the next function that needs the settings read them anew.
+    /// Lets the next function that needs the settings read them anew, and what was chosen by them.
     pub fn forget_settings(&self) {
         self.request.settings.take();
+        self.forget_dictionaries();
+    }
+
+    /// The translation files, when it is configured where they are.
+    pub fn languages(&self) -> Result<Option<Languages<'_>>> {
+        let path = self.configuration()?.path.as_deref();
+        Ok(path.map(|path| Languages::new(path, &self.process.languages)))
+    }
+
+    /// Keeps the dictionaries that the active user's texts are looked up in.
+    pub fn choose_dictionaries(&self, found: Rc<[Rc<Dictionary>]>) {
+        let login = self.host.global_entry(LOGIN, "id");
+        self.request.dictionaries.replace(Some(Dictionaries { login, found }));
+    }
+
+    /// Lets them be chosen again.
+    pub fn forget_dictionaries(&self) {
+        self.request.dictionaries.take();
+    }
+
+    /// The dictionaries that were chosen for the active user.
+    pub fn known_dictionaries(&self) -> Option<Rc<[Rc<Dictionary>]>> {
+        self.request.known_dictionaries(self.host)
+    }
+
+    /// The language that the browser asks for.
+    pub fn browser_language(&self) -> Option<Language> {
+        Language::accepted(&self.host.request("HTTP_ACCEPT_LANGUAGE")?)
     }
 
     /// The text of another row of the settings table.

@@ -16,6 +16,12 @@ pub trait Host {
     /// A global variable: `SB_LOGIN`, `SB_FORCE_ADMIN`.
     fn global(&self, name: &str) -> Option<Value>;
 
+    /// An entry of a global variable that is a map, and the variable itself when it is none: enough to see whether it is
+    /// the same as before, without reading all of it.
+    fn global_entry(&self, name: &str, key: &'static str) -> Option<Value> {
+        self.global(name).and_then(|value| entry(value, key))
+    }
+
     /// Sets a global variable. It may become visible to the program only when the call returns, but is seen by
     /// [`Host::global`] at once.
     fn set_global(&self, name: &'static str, value: Value);
@@ -31,6 +37,14 @@ pub trait Host {
 
     /// Prints a text to the program's output. It may appear only when the call returns.
     fn print(&self, text: String);
+}
+
+/// The entry of a map; what is no map, whole.
+pub fn entry(value: Value, key: &'static str) -> Option<Value> {
+    match value {
+        Value::Map(mut map) => map.swap_remove(&Key::from(key)),
+        value => Some(value),
+    }
 }
 
 /// A cookie to send, for the whole site, out of reach of scripts and of other sites.

@@ -1,5 +1,5 @@
-//! What functions stand on: the host, the context, the database, the settings, the uploads, the way to outside
-//! services, cryptography.
+//! What functions stand on: the host, the context, the database, the settings, the uploads, the translations, the
+//! way to outside services, cryptography.
 //!
 //! It knows the contract below it and nothing of the functions above.
 
@@ -10,6 +10,7 @@ pub mod db;
 pub mod engine;
 pub mod host;
 pub mod http;
+pub mod languages;
 pub mod records;
 pub mod settings;
 mod stored;

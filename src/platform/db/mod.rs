@@ -173,9 +173,7 @@ impl Database {
         loop {
             let params = params.clone();
             let started = Instant::now();
-            let result = self
-                .with_session(async |session| session.rows(sql, params).await)
-                .await;
+            let result = self.with_session(async |session| session.rows(sql, params).await).await;
             match result {
                 Err(error) if again && fault::is_healed_by_reconnecting(&error) && started.elapsed() < RETRY_LIMIT => {
                     again = false;
