@@ -12,6 +12,7 @@ unsafe extern "C" {
     fn zend_ini_string_ex(name: *const c_char, length: usize, original: c_int, exists: *mut bool) -> *const c_char;
     fn zend_is_auto_global(name: *mut ZendStr) -> bool;
     fn zend_memory_usage(real: bool) -> usize;
+    fn php_output_write(text: *const c_char, length: usize) -> usize;
     fn sapi_add_header_ex(header: *mut c_char, length: usize, duplicate: bool, replace: bool) -> c_int;
     static zend_one_char_string: [*mut ZendStr; 256];
     static zend_empty_string: *mut ZendStr;
@@ -83,6 +84,15 @@ pub fn add_header(header: &str) {
     if !sent && let Ok(text) = CString::new(header) {
         // SAFETY: with `duplicate` the text is copied, and not written to.
         unsafe { sapi_add_header_ex(text.as_ptr().cast_mut(), header.len(), true, false) };
+    }
+}
+
+/// Prints a text as `echo` does, through output buffers, whose filters are PHP code.
+pub fn print(text: &Zval) {
+    if let Some(text) = text.zend_str() {
+        let text = text.as_bytes();
+        // SAFETY: the text lives in `text`, of which nobody else knows.
+        unsafe { php_output_write(text.as_ptr().cast(), text.len()) };
     }
 }
 

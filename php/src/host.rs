@@ -6,15 +6,17 @@ use std::collections::VecDeque;
 use ext_php_rs::types::Zval;
 use sb::contract::args::Unreadable;
 use sb::contract::value::Value;
-use sb::platform::host::{Cookie, Host};
+use sb::platform::host::{Cookie, Host, entry};
 
 use crate::{engine, ini, zval};
 
 /// What a function wants done in PHP. It is done when the function has returned and nothing of Rust is left on the
-/// stack: the destructor of an overwritten variable is PHP code, which may exit, and exit jumps over all frames.
+/// stack: the destructor of an overwritten variable and the filter of an output buffer are PHP code, which may exit, and
+/// exit jumps over all frames.
 enum Effect {
     Global(&'static str, Value),
     Cookie(Cookie),
+    Print(String),
 }
 
 thread_local! {
@@ -36,13 +38,18 @@ impl Host for Php {
     }
 
     fn global(&self, name: &str) -> Option<Value> {
-        let pending = PENDING.with_borrow(|pending| {
-            pending.iter().rev().find_map(|effect| match effect {
-                Effect::Global(own, value) if *own == name => Some(value.clone()),
-                _ => None,
-            })
-        });
-        pending.or_else(|| engine::global(name).and_then(|value| zval::read(value).ok()))
+        pending_global(name).or_else(|| engine::global(name).and_then(|value| zval::read(value).ok()))
+    }
+
+    fn global_entry(&self, name: &str, key: &'static str) -> Option<Value> {
+        if let Some(value) = pending_global(name) {
+            return entry(value, key);
+        }
+        let variable = engine::global(name)?;
+        match variable.array() {
+            Some(array) => zval::read(array.get(key)?).ok(),
+            None => zval::read(variable).ok(),
+        }
     }
 
     fn set_global(&self, name: &'static str, value: Value) {
@@ -60,6 +67,20 @@ impl Host for Php {
     fn set_cookie(&self, cookie: Cookie) {
         PENDING.with_borrow_mut(|pending| pending.push_back(Effect::Cookie(cookie)));
     }
+
+    fn print(&self, text: String) {
+        PENDING.with_borrow_mut(|pending| pending.push_back(Effect::Print(text)));
+    }
+}
+
+/// The value that a global variable is about to get.
+fn pending_global(name: &str) -> Option<Value> {
+    PENDING.with_borrow(|pending| {
+        pending.iter().rev().find_map(|effect| match effect {
+            Effect::Global(own, value) if *own == name => Some(value.clone()),
+            _ => None,
+        })
+    })
 }
 
 fn superglobal(variable: &str, name: &str) -> Option<String> {
@@ -86,6 +107,13 @@ pub fn flush() {
                 engine::set_global(name, variable);
             }
             Effect::Cookie(cookie) => engine::add_header(&cookie.header()),
+            Effect::Print(text) => {
+                // Held by PHP, which frees it even when the filter never comes back.
+                let mut output = Zval::new();
+                engine::set_text(&mut output, text.as_bytes());
+                drop(text);
+                engine::print(&output);
+            }
         }
     }
 }

@@ -78,6 +78,11 @@ impl Arguments {
         Self::new(values.into_iter().map(Given::Value).collect())
     }
 
+    /// Those that are not taken yet.
+    pub fn given(&self) -> &[Given] {
+        self.0.as_slice()
+    }
+
     /// The next argument, or its default.
     pub fn take<T: Argument>(&mut self, name: &'static str, default: Option<fn() -> Value>) -> Result<T> {
         let read = match (self.0.next().unwrap_or(Given::Nothing), default) {

@@ -180,6 +180,14 @@ impl Error {
         }
     }
 
+    /// The refusal of what is no language code.
+    pub fn invalid_language(code: &str) -> Self {
+        Self::Refused {
+            code: "invalid-language",
+            message: format!("{code:?} is no language code such as de or pt-BR"),
+        }
+    }
+
     /// The refusal when the installation is not configured.
     pub fn configuration(message: impl Into<String>) -> Self {
         Self::Refused {

@@ -6,6 +6,7 @@ pub mod args;
 pub mod error;
 pub mod ids;
 pub mod json;
+pub mod language;
 pub mod shapes;
 pub mod status;
 pub mod value;

@@ -32,7 +32,7 @@ const USER_TYPES: &str = "'visitor'|'lead'|'user'|'agent'|'admin'|'bot'";
 const UTC: &str = "YYYY-MM-DD HH:MM:SS, UTC";
 
 /// Every record.
-pub static SHAPES: [Shape; 9] = [
+pub static SHAPES: [Shape; 10] = [
     Shape {
         name: "User",
         doc: "A user: visitor, lead, user, agent or admin.",
@@ -160,6 +160,18 @@ pub static SHAPES: [Shape; 9] = [
         ],
     },
     Shape {
+        name: "Translations",
+        doc: "A language: each of its maps has the text as key and the translation as value.",
+        base: None,
+        fields: &[
+            field("name", "string", "of the language, in English"),
+            field("front", "array<string, string>", "the chat"),
+            field("admin", "array<string, string>", "the pages of agents and admins"),
+            field("admin/js", "array<string, string>", "their scripts"),
+            field("admin/settings", "array<string, string>", "the page of the settings"),
+        ],
+    },
+    Shape {
         name: "Article",
         doc: "An article of the knowledge base.",
         base: None,
@@ -189,7 +201,10 @@ impl Shape {
     pub fn php_type(&self) -> String {
         let fields: Vec<String> = self
             .all_fields()
-            .map(|field| format!("{}: {}", field.name, field.php_type))
+            .map(|field| match field.name.contains('/') {
+                true => format!("'{}': {}", field.name, field.php_type),
+                false => format!("{}: {}", field.name, field.php_type),
+            })
             .collect();
         format!("array{{{}}}", fields.join(", "))
     }

@@ -26,9 +26,15 @@ pub struct Function {
     pub protected: bool,
     /// What it gives when the database fails.
     pub database_errors: DatabaseErrorForm,
+    /// What may answer at once.
+    pub known: Option<Known>,
     /// What runs it.
     pub body: Body,
 }
+
+/// Answers from what the request has read before; `None` when it cannot, or when an argument is not of the plainest form.
+/// A thousand calls of such a function are made for one page, and beginning to wait costs more than the answer.
+pub type Known = fn(&dyn Host, &Request, &[Given]) -> Option<Value>;
 
 /// One argument of a public function.
 pub struct Param {
@@ -70,6 +76,11 @@ impl Function {
 
     /// Runs the function to its end, for a door that is not asynchronous. One that only computes needs no engine.
     pub fn run(&self, engine: &Engine, host: &dyn Host, request: &Request, arguments: Arguments) -> Result<Value> {
+        if let Some(known) = self.known
+            && let Some(value) = known(host, request, arguments.given())
+        {
+            return Ok(value);
+        }
         match self.body {
             Body::Pure(body) => body(arguments),
             Body::Async(_) => {
@@ -128,16 +139,19 @@ pub const fn plain(name: &'static str) -> &'static str {
 ///     async fn sb_delete_user(user_id: UserId) -> "true" => delete_user, protected;
 ///     /// …
 ///     async fn sb_new_conversation(user_id: UserId) -> "string" => new_conversation, database_errors_as_text;
+///     /// …
+///     async fn sb_get_setting(setting: String) -> "mixed" => [known_setting] get_setting;
 /// }
 /// ```
 ///
-/// An `async fn` is called with the context and its arguments, a `pure fn` with its arguments only. Where the types of
+/// An `async fn` is called with the context and its arguments, a `pure fn` with its arguments only. What stands in
+/// brackets is asked first ([`Known`]). Where the types of
 /// the entry and of the function disagree, it does not compile.
 #[macro_export]
 macro_rules! functions {
     ($(
         $(#[doc = $doc:literal])*
-        $kind:ident fn $name:ident($($arg:ident: $type:ty $(= $default:expr)?),* $(,)?) -> $returns:literal => $body:path $(, $flag:ident)*;
+        $kind:ident fn $name:ident($($arg:ident: $type:ty $(= $default:expr)?),* $(,)?) -> $returns:literal => $([$known:path])? $body:path $(, $flag:ident)*;
     )*) => {
         /// The public functions of this section.
         pub static FUNCTIONS: &[$crate::functions::catalog::Function] = &[$($crate::functions::catalog::Function {
@@ -152,6 +166,7 @@ macro_rules! functions {
             returns: $returns,
             protected: $crate::functions!(@protected $($flag)*),
             database_errors: $crate::functions!(@errors $($flag)*),
+            known: $crate::functions!(@known $($known)?),
             body: $crate::functions!(@$kind $body; $($arg: $type $(= $default)?),*),
         }),*];
         $($crate::functions!(@check $kind $($flag)*);)*
@@ -177,6 +192,8 @@ macro_rules! functions {
     (@text $default:expr) => { Some(stringify!($default)) };
     (@value) => { None };
     (@value $default:expr) => { Some(|| $crate::contract::Value::from($default)) };
+    (@known) => { None };
+    (@known $known:path) => { Some($known) };
     (@protected) => { false };
     (@protected protected $($flag:ident)*) => { true };
     (@protected $other:ident $($flag:ident)*) => { $crate::functions!(@protected $($flag)*) };

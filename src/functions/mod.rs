@@ -4,17 +4,21 @@ pub mod catalog;
 mod conversations;
 mod database;
 mod events;
+mod language;
+mod settings;
 mod system;
 mod users;
 
 pub use catalog::{Body, Call, Function, Param};
 pub use events::deliver_recorded;
 
-/// The sections: their titles and their functions.
-pub static SECTIONS: [(&str, &[Function]); 4] = [
+/// The sections: their titles and their functions. A section of several rooms stands once for each.
+pub static SECTIONS: &[(&str, &[Function])] = &[
     ("Users", users::FUNCTIONS),
     ("Conversations and messages", conversations::FUNCTIONS),
     ("Database", database::FUNCTIONS),
+    ("Language and translations", language::FUNCTIONS),
+    ("Settings, articles, automations and utilities", settings::FUNCTIONS),
     ("Settings, articles, automations and utilities", system::FUNCTIONS),
 ];
 

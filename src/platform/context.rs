@@ -15,6 +15,7 @@ use super::crypto::{self, Keys, Purpose};
 use super::db::Database;
 use super::host::{Cookie, Host};
 use super::http::{Http, Service};
+use super::languages::{self, Dictionary, Languages};
 use super::outbox::Recorded;
 use super::settings::{self, Settings};
 use super::uploads::Uploads;
@@ -22,6 +23,7 @@ use crate::contract::args::{Argument, field};
 use crate::contract::error::{Error, Result};
 use crate::contract::ids::{ConversationId, UserId};
 use crate::contract::json;
+use crate::contract::language::Language;
 use crate::contract::status::UserType;
 use crate::contract::value::{Map, Value, at};
 use crate::params;
@@ -31,6 +33,7 @@ use crate::params;
 pub struct Process {
     database: Database,
     settings: settings::Cache,
+    languages: languages::Cache,
     http: Http,
 }
 
@@ -50,8 +53,9 @@ impl Process {
 #[derive(Default)]
 pub struct Request {
     configuration: OnceCell<Configuration>,
-    settings: OnceCell<Rc<Settings>>,
+    settings: RefCell<Option<Rc<Settings>>>,
     made_secret: OnceCell<SecretString>,
+    dictionaries: RefCell<Option<Dictionaries>>,
     /// The login cookie of this request does not count any more.
     logged_out: Cell<bool>,
     /// What follows the writes of this request.
@@ -62,6 +66,26 @@ impl Request {
     /// Whether something waits to be delivered.
     pub fn has_deliveries(&self) -> bool {
         !self.deliveries.borrow().is_empty()
+    }
+}
+
+/// The dictionaries for one active user.
+struct Dictionaries {
+    login: Option<Value>,
+    found: Rc<[Rc<Dictionary>]>,
+}
+
+impl Request {
+    /// The settings, once something has read them.
+    pub fn known_settings(&self) -> Option<Rc<Settings>> {
+        self.settings.borrow().clone()
+    }
+
+    /// The dictionaries that were [chosen](Context::choose_dictionaries), while the active user is the same.
+    pub fn known_dictionaries(&self, host: &dyn Host) -> Option<Rc<[Rc<Dictionary>]>> {
+        let chosen = self.dictionaries.borrow();
+        let chosen = chosen.as_ref()?;
+        (chosen.login == host.global_entry(LOGIN, "id")).then(|| Rc::clone(&chosen.found))
     }
 }
 
@@ -188,13 +212,46 @@ impl<'a> Context<'a> {
 
     /// The settings, read at most once per request.
     pub async fn settings(&self) -> Result<Rc<Settings>> {
-        if let Some(settings) = self.request.settings.get() {
-            return Ok(Rc::clone(settings));
+        if let Some(settings) = self.request.known_settings() {
+            return Ok(settings);
         }
         let text = self.settings_row("settings").await?.unwrap_or_default();
-        Ok(Rc::clone(
-            self.request.settings.get_or_init(|| self.process.settings.parse(text)),
-        ))
+        let settings = self.process.settings.parse(text);
+        self.request.settings.replace(Some(Rc::clone(&settings)));
+        Ok(settings)
+    }
+
+    /// Lets the next function that needs the settings read them anew, and what was chosen by them.
+    pub fn forget_settings(&self) {
+        self.request.settings.take();
+        self.forget_dictionaries();
+    }
+
+    /// The translation files, when it is configured where they are.
+    pub fn languages(&self) -> Result<Option<Languages<'_>>> {
+        let path = self.configuration()?.path.as_deref();
+        Ok(path.map(|path| Languages::new(path, &self.process.languages)))
+    }
+
+    /// Keeps the dictionaries that the active user's texts are looked up in.
+    pub fn choose_dictionaries(&self, found: Rc<[Rc<Dictionary>]>) {
+        let login = self.host.global_entry(LOGIN, "id");
+        self.request.dictionaries.replace(Some(Dictionaries { login, found }));
+    }
+
+    /// Lets them be chosen again.
+    pub fn forget_dictionaries(&self) {
+        self.request.dictionaries.take();
+    }
+
+    /// The dictionaries that were chosen for the active user.
+    pub fn known_dictionaries(&self) -> Option<Rc<[Rc<Dictionary>]>> {
+        self.request.known_dictionaries(self.host)
+    }
+
+    /// The language that the browser asks for.
+    pub fn browser_language(&self) -> Option<Language> {
+        Language::accepted(&self.host.request("HTTP_ACCEPT_LANGUAGE")?)
     }
 
     /// The text of another row of the settings table.

@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::io::Write;
 
 use crate::contract::value::{Key, Map, Value};
 
@@ -15,6 +16,12 @@ pub trait Host {
     /// A global variable: `SB_LOGIN`, `SB_FORCE_ADMIN`.
     fn global(&self, name: &str) -> Option<Value>;
 
+    /// An entry of a global variable that is a map, and the variable itself when it is none: enough to see whether it is
+    /// the same as before, without reading all of it.
+    fn global_entry(&self, name: &str, key: &'static str) -> Option<Value> {
+        self.global(name).and_then(|value| entry(value, key))
+    }
+
     /// Sets a global variable. It may become visible to the program only when the call returns, but is seen by
     /// [`Host::global`] at once.
     fn set_global(&self, name: &'static str, value: Value);
@@ -27,6 +34,17 @@ pub trait Host {
 
     /// Sends a cookie with the answer, where that is still possible.
     fn set_cookie(&self, cookie: Cookie);
+
+    /// Prints a text to the program's output. It may appear only when the call returns.
+    fn print(&self, text: String);
+}
+
+/// The entry of a map; what is no map, whole.
+pub fn entry(value: Value, key: &'static str) -> Option<Value> {
+    match value {
+        Value::Map(mut map) => map.swap_remove(&Key::from(key)),
+        value => Some(value),
+    }
 }
 
 /// A cookie to send, for the whole site, out of reach of scripts and of other sites.
@@ -56,7 +74,7 @@ impl Cookie {
     }
 }
 
-/// A host without a request: a C program, the command line, a test.
+/// A host without a request: a C program, the command line, a test. It prints to the standard output.
 #[derive(Default)]
 pub struct PlainHost {
     configuration: BTreeMap<String, String>,
@@ -95,4 +113,10 @@ impl Host for PlainHost {
     }
 
     fn set_cookie(&self, _: Cookie) {}
+
+    fn print(&self, text: String) {
+        // As of any program whose output is closed: what it prints is lost, its work is not.
+        let mut output = std::io::stdout().lock();
+        let _ = output.write_all(text.as_bytes()).and_then(|()| output.flush());
+    }
 }

@@ -1,5 +1,5 @@
-//! What functions stand on: the host, the context, the database, the settings, the uploads, the outbox, the way to
-//! outside services, cryptography.
+//! What functions stand on: the host, the context, the database, the settings, the uploads, the translations, the
+//! outbox, the way to outside services, cryptography.
 //!
 //! It knows the contract below it and nothing of the functions above.
 
@@ -10,9 +10,11 @@ pub mod db;
 pub mod engine;
 pub mod host;
 pub mod http;
+pub mod languages;
 pub mod outbox;
 pub mod records;
 pub mod settings;
+mod stored;
 pub mod uploads;
 
 pub use context::Context;

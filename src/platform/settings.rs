@@ -1,36 +1,62 @@
 //! The settings map of the installation, typed: row `settings` of `sb_settings`, id → `[value, control type]`.
 
 use std::cell::RefCell;
+use std::collections::HashMap;
 use std::rc::Rc;
 
 use secrecy::SecretString;
 
 use crate::contract::args::Argument;
 use crate::contract::json;
-use crate::contract::value::{Key, Value};
+use crate::contract::value::{Key, Map, Value};
 
 /// The settings as they were read in this request.
 #[derive(Debug, Default)]
 pub struct Settings {
-    map: Value,
+    map: Map,
+    places: HashMap<Vec<u8>, Place>,
+}
+
+/// Where a setting lies in the map: its own position, and as a child of a multi-input its position among the children.
+#[derive(Debug, Clone, Copy)]
+struct Place {
+    setting: usize,
+    child: Option<usize>,
 }
 
 impl Settings {
+    fn new(map: Map) -> Self {
+        let mut places = HashMap::new();
+        let mut add = |id: &Key, setting, child| {
+            let id = id.to_text().into_owned().into_bytes();
+            places.entry(id).or_insert(Place { setting, child });
+        };
+        for (setting, id) in map.keys().enumerate() {
+            add(id, setting, None);
+        }
+        // Behind the settings themselves, which go before a child of the same id.
+        for (setting, value) in map.values().enumerate() {
+            for (child, id) in children(value).into_iter().flat_map(Map::keys).enumerate() {
+                add(id, setting, Some(child));
+            }
+        }
+        Self { map, places }
+    }
+
     /// The value of a setting: of a whole multi-input (`queue`, then a map of its children) or of one of its children
     /// (`queue-active`).
     pub fn value(&self, id: &str) -> Option<Value> {
-        let key = Key::from(id.to_owned());
-        if let Some(setting) = self.map.get(&key) {
-            return Some(bare(setting));
-        }
-        // A child's id begins with its parent's.
-        let parents = id.rmatch_indices('-').filter_map(|(at, _)| id.get(..at));
-        parents
-            .filter_map(|parent| self.map.get(&Key::from(parent.to_owned())))
-            .find_map(|parent| {
-                let children = first(parent)?;
-                children.get(&key).map(bare)
-            })
+        let place = self.places.get(id.as_bytes())?;
+        let (_, setting) = self.map.get_index(place.setting)?;
+        Some(match place.child {
+            None => bare(setting),
+            Some(child) => bare(children(setting)?.get_index(child)?.1),
+        })
+    }
+
+    /// All settings as they are stored: id → `[value, control type]`.
+    pub fn map(&self) -> &Map {
+        &self.map
     }
 
     /// Whether a checkbox is set.
@@ -54,18 +80,28 @@ impl Settings {
     }
 }
 
-/// The first item of a `[value, type]` pair.
-fn first(pair: &Value) -> Option<&Value> {
-    pair.get(&Key::Int(0))
+/// The children of a multi-input.
+fn children(setting: &Value) -> Option<&Map> {
+    match setting {
+        Value::List(pair) => match pair.as_slice() {
+            [Value::Map(children), Value::Bytes(kind)] if kind == b"multi-input" => Some(children),
+            _ => None,
+        },
+        _ => None,
+    }
 }
 
 /// A setting without its control type; a multi-input as a map of its children, each without theirs.
-fn bare(setting: &Value) -> Value {
+pub fn bare(setting: &Value) -> Value {
+    if let Some(children) = children(setting) {
+        return children
+            .iter()
+            .map(|(id, child)| (id.clone(), bare(child)))
+            .collect::<Map>()
+            .into();
+    }
     match setting {
-        Value::List(items) => match items.as_slice() {
-            [Value::Map(children), Value::Bytes(kind)] if kind == b"multi-input" => {
-                Value::Map(children.iter().map(|(id, child)| (id.clone(), bare(child))).collect())
-            }
+        Value::List(pair) => match pair.as_slice() {
             [value, Value::Bytes(_)] => value.clone(),
             _ => setting.clone(),
         },
@@ -86,9 +122,11 @@ impl Cache {
         {
             return Rc::clone(settings);
         }
-        let settings = Rc::new(Settings {
-            map: json::decode(&text).unwrap_or_default(),
-        });
+        let map = match json::decode(&text) {
+            Some(Value::Map(map)) => map,
+            _ => Map::new(),
+        };
+        let settings = Rc::new(Settings::new(map));
         *cached = Some((text, Rc::clone(&settings)));
         settings
     }
@@ -120,6 +158,22 @@ mod tests {
         assert!(settings.value("departments").unwrap().get(&Key::Int(0)).is_some());
         assert_eq!(settings.value("missing"), None);
         assert!(!settings.is_on("missing"));
+    }
+
+    #[test]
+    fn a_child_need_not_begin_as_its_parent_and_never_hides_a_setting() {
+        let settings = settings(
+            r#"{"popup-message":[{"popup-active":[true,"checkbox"],"rtl":["child","text"]},"multi-input"],
+                "email-server":[{"email-sender-name":["Ann","text"]},"multi-input"],"rtl":["own","checkbox"],
+                "saved-replies":[[{"reply-name":"a","reply-text":"b"}],"repeater"],"empty":[[],"multi-input"],"7":["seven","text"]}"#,
+        );
+        assert!(settings.is_on("popup-active"));
+        assert_eq!(settings.text("email-sender-name").as_deref(), Some("Ann"));
+        assert_eq!(settings.text("rtl").as_deref(), Some("own"));
+        assert_eq!(settings.text("7").as_deref(), Some("seven"));
+        assert_eq!(settings.value("empty"), Some(Value::List(vec![])));
+        assert_eq!(settings.value("reply-name"), None);
+        assert_eq!(settings.map().len(), 6);
     }
 
     #[test]

@@ -51,7 +51,9 @@ pub(super) async fn user_autodata(cx: &Context<'_>, user_id: UserId) -> Result<b
             add("currency", "Currency", &place.currency);
         }
     }
-    add("browser_language", "Browser Language", &browser_language(cx));
+    if let Some(language) = cx.browser_language() {
+        add("browser_language", "Browser Language", language.primary().code());
+    }
     if let Some(agent) = cx.host().request("HTTP_USER_AGENT")
         && let Some(browser) = woothee::parser::Parser::new().parse(&agent)
     {
@@ -63,22 +65,6 @@ pub(super) async fn user_autodata(cx: &Context<'_>, user_id: UserId) -> Result<b
         add("os", "OS", if browser.os == UNKNOWN { "" } else { browser.os });
     }
     add_new_user_extra(cx, user_id, Details(details)).await
-}
-
-/// The language that the browser asks for first (RFC 9110, section 12.5.4), without its region.
-fn browser_language(cx: &Context<'_>) -> String {
-    let accepted = cx.host().request("HTTP_ACCEPT_LANGUAGE").unwrap_or_default();
-    let first = accepted
-        .split([',', ';', '-', '_'])
-        .next()
-        .unwrap_or_default()
-        .trim()
-        .to_ascii_lowercase();
-    if matches!(first.len(), 2 | 3) && first.bytes().all(|letter| letter.is_ascii_lowercase()) {
-        first
-    } else {
-        String::new()
-    }
 }
 
 /// Where an address is. What the database does not know is empty.

@@ -26,13 +26,16 @@ pub struct Documented {
 
 /// Every function; refused when something is said of nothing, or nothing of something.
 pub fn of_catalog() -> Result<Vec<Section>, String> {
-    SECTIONS
-        .iter()
-        .map(|(title, functions)| {
-            let functions = functions.iter().map(read).collect::<Result<_, _>>()?;
-            Ok(Section { title, functions })
-        })
-        .collect()
+    let mut sections: Vec<Section> = Vec::new();
+    for (title, functions) in SECTIONS {
+        let functions = functions.iter().map(read).collect::<Result<Vec<_>, _>>()?;
+        match sections.last_mut().filter(|section| section.title == title) {
+            // A further room of the same section.
+            Some(section) => section.functions.extend(functions),
+            None => sections.push(Section { title, functions }),
+        }
+    }
+    Ok(sections)
 }
 
 fn read(function: &'static Function) -> Result<Documented, String> {
