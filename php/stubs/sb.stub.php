@@ -426,6 +426,20 @@ function sb_get_bot_id() {}
 function sb_get_user_from_conversation($conversation_id, $agent = false) {}
 
 /**
+ * Returns the URL of an image of a person's initials, for those without a photograph.
+ *
+ * The image lies in the folder avatars of the uploads. It is made once for each pair of initials: a PNG of 128 by 128
+ * pixels, or an SVG when no font of the system has a letter. Without a letter it shows a silhouette. Debian's
+ * fonts-noto-core has the letters of nearly all scripts; fonts-noto-cjk and fonts-noto-color-emoji have the rest.
+ *
+ * @param string $first_name the first name
+ * @param string $last_name the last name
+ * @return string|SBError
+ * @errors SBError configuration without SB_PATH or SB_URL, file-error when the image cannot be written
+ */
+function sb_get_avatar($first_name, $last_name = "") {}
+
+/**
  * Returns the id of the active user.
  *
  * @return string|false|SBError
@@ -557,6 +571,29 @@ function sb_get_new_messages($user_id, $conversation_id, $datetime, $last_id = f
 function sb_new_conversation($user_id, $status_code = 0, $title = "", $department = -1, $agent_id = -1, $source = false, $extra = false) {}
 
 /**
+ * Returns the id of a user's newest conversation, which is opened when there is none. Of several calls at the same
+ * time only one opens it.
+ *
+ * @param int|string $user_id the user
+ * @param int|string|false $conversation_status_code the status of a new conversation: 0 live, 1 waiting for the user,
+ *     2 waiting for an agent, 3 archive, 4 trash
+ * @return string|'user-not-found'|'invalid-status-code'|SBError
+ * @errors user-not-found, invalid-status-code; the text of a database error
+ */
+function sb_get_last_conversation_id_or_create($user_id, $conversation_status_code = 0) {}
+
+/**
+ * Sets the status of a conversation. When a conversation ends (3 and 4) and the queue is on, the conversation that has
+ * waited longest is given to an agent who is free.
+ *
+ * @param int|string $conversation_id the conversation
+ * @param int|string|false $status_code 0 live, 1 waiting for the user, 2 waiting for an agent, 3 archive, 4 trash
+ * @return true|'invalid-status-code'|'conversation-not-found'|string|SBError
+ * @errors invalid-status-code, conversation-not-found; SBError security-error; the text of a database error
+ */
+function sb_update_conversation_status($conversation_id, $status_code) {}
+
+/**
  * Adds a message to a conversation.
  *
  * Without a status the conversation then waits for the other side: for an agent after a message of its user, for the
@@ -578,6 +615,48 @@ function sb_new_conversation($user_id, $status_code = 0, $title = "", $departmen
  *     too-long, security-error; the text of a database error
  */
 function sb_send_message($sender_id, $conversation_id, $message = "", $attachments = [], $conversation_status = false, $payload = false, $queue = false, $recipient_id = false) {}
+
+/**
+ * Changes a message: what is given of it.
+ *
+ * @param int|string $message_id the message
+ * @param string $message the text, up to 65,535 bytes
+ * @param list<mixed>|string $attachments list of [name, http(s) link]; empty: as they are
+ * @param array<array-key, mixed>|string $payload a map kept with the message; empty: as it is
+ * @return true|'message-not-found'|'invalid-attachment'|string|SBError
+ * @errors message-not-found, invalid-attachment; SBError too-long, security-error; the text of a database error
+ */
+function sb_update_message($message_id, $message = false, $attachments = [], $payload = false) {}
+
+/**
+ * Deletes a message: its text and attachments are emptied, and its payload becomes {"event": "delete-message"}, so
+ * that whoever polls sees it.
+ *
+ * @param int|string $message_id the message
+ * @return true|'message-not-found'|string|SBError
+ * @errors message-not-found; SBError security-error; the text of a database error
+ */
+function sb_delete_message($message_id) {}
+
+/**
+ * Adds the message that ends a conversation, in the words of the setting close-message, as the bot. The status of the
+ * conversation stays.
+ *
+ * @param int|string $conversation_id the conversation
+ * @param int|string $bot_id the author; not given: the bot
+ * @return array{status: 'success', message-id: int}|'conversation-not-found'|'user-not-found'|string|SBError
+ * @errors conversation-not-found, user-not-found; SBError security-error; the text of a database error
+ */
+function sb_close_message($conversation_id, $bot_id = false) {}
+
+/**
+ * Says whether the active user has no right to a conversation: agents and admins have one to every conversation,
+ * visitors, leads and users to their own. Without an active user it is true.
+ *
+ * @param int|string $conversation_id the conversation
+ * @return bool|SBError
+ */
+function sb_conversation_security_error($conversation_id) {}
 
 // Database
 
@@ -635,7 +714,116 @@ function sb_db_json_enconde($array) {}
  */
 function sb_db_check_connection($name = false, $user = false, $password = false, $host = false, $port = false) {}
 
+// Language and translations
+
+/**
+ * Translates a text to the language of the active user.
+ *
+ * Agents and admins get the translations of the admin area, when the setting admin-auto-translations is on, and
+ * everyone else those of the chat, when front-auto-translations is.
+ *
+ * @param string $string the text
+ * @return string the text itself when it is not translated, or nothing can be read
+ */
+function sb_($string) {}
+
+/**
+ * Translates a text as sb_ does, and prints it.
+ *
+ * @param string $string the text
+ * @return null
+ */
+function sb_e($string) {}
+
+/**
+ * Returns all translations: what include/languages holds.
+ *
+ * @return array<string, array{name: string, front: array<string, string>, admin: array<string, string>, 'admin/js': array<string, string>, 'admin/settings': array<string, string>}>|SBError map of language code to its name and its four maps of text to translation
+ */
+function sb_get_translations() {}
+
+/**
+ * Returns the translations of one language.
+ *
+ * @param string $language its code; not given: the language of the active user
+ * @return array{name: string, front: array<string, string>, admin: array<string, string>, 'admin/js': array<string, string>, 'admin/settings': array<string, string>}|false|SBError false when the language has no file
+ */
+function sb_get_translation($language = false) {}
+
+/**
+ * Saves translations: the files of the languages and areas that are given are replaced, others stay.
+ *
+ * All translations as they were before are written to the folder uploads first, at each call.
+ *
+ * Needs authority: an active agent or admin, or SB_FORCE_ADMIN.
+ *
+ * @param array<array-key, mixed>|string $translations map of language code to translations, as from
+ *     sb_get_translations
+ * @return true|SBError
+ * @errors SBError security-error, invalid-language, file-error; nothing is saved then
+ */
+function sb_save_translations($translations) {}
+
+/**
+ * Returns the language of a user.
+ *
+ * @param int|string $user_id the user; not given: the active user
+ * @return string|SBError the code of the detail language, else of browser_language, else of the browser of this request, else en
+ */
+function sb_get_user_language($user_id = false) {}
+
+/**
+ * Returns the language of the admin area.
+ *
+ * @param int|string $user_id the agent or admin; not given: the active user
+ * @return string|SBError the code as of sb_get_user_language; en without the setting admin-auto-translations
+ */
+function sb_get_admin_language($user_id = false) {}
+
 // Settings, articles, automations and utilities
+
+/**
+ * Returns the value of a setting.
+ *
+ * The settings are read once per request; sb_save_settings in the same request makes the next call read them again.
+ *
+ * @param string $setting the id of a setting, or of a child of a multi-input
+ * @return mixed of a multi-input a map of its children, of a repeater a list of maps; false when there is no such setting
+ */
+function sb_get_setting($setting) {}
+
+/**
+ * Returns all settings as they are stored.
+ *
+ * @return array<string, array{mixed, string}>|SBError
+ */
+function sb_get_settings() {}
+
+/**
+ * Saves the settings. Either all of it is stored or nothing.
+ *
+ * Needs authority: an active agent or admin, or SB_FORCE_ADMIN.
+ *
+ * @param array<array-key, mixed>|string $settings map of setting id to [value, control type], which takes the place of
+ *     all settings; false leaves them as they are
+ * @param array<array-key, mixed>|string $external_settings map of row name to value, each stored as a row of its own;
+ *     other rows stay
+ * @param array<array-key, mixed>|string $external_settings_translations map of language code to (map of row name to
+ *     value)
+ * @return true|SBError
+ * @errors SBError security-error, invalid-setting, invalid-language, too-long
+ */
+function sb_save_settings($settings, $external_settings = [], $external_settings_translations = []) {}
+
+/**
+ * Returns a setting in a language. What is not translated comes in the default language, child by child.
+ *
+ * @param string $name the id of a setting, or the name of an external one: emails
+ * @param string $sub_name one of its children: email-agent
+ * @param string $language a language code; false or en for the default language
+ * @return mixed of a multi-input a map of its children; false when there is no such setting
+ */
+function sb_get_multilingual_setting($name, $sub_name = false, $language = false) {}
 
 /**
  * Says whether a value is an SBError.

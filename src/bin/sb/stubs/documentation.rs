@@ -29,7 +29,7 @@ pub fn of_catalog() -> Result<Vec<Section>, String> {
     let mut sections: Vec<Section> = Vec::new();
     for (title, functions) in SECTIONS {
         let functions = functions.iter().map(read).collect::<Result<Vec<_>, _>>()?;
-        match sections.last_mut().filter(|section| section.title == title) {
+        match sections.last_mut().filter(|section| section.title == *title) {
             // A further room of the same section.
             Some(section) => section.functions.extend(functions),
             None => sections.push(Section { title, functions }),
