@@ -7,80 +7,14 @@
 
 mod support;
 
-use std::sync::Barrier;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use sb::contract::Value;
-use sb::contract::error::Exit;
 use support::bench::Installation;
-use support::case::Given;
 use support::core::Core;
-use support::database::{Database, Server};
-use support::matching::compare;
-
-/// The database of one test, and those who work on it.
-struct Scene {
-    server: Server,
-    database: Database,
-}
-
-impl Scene {
-    fn new(test: &str, sql: &[&str]) -> Self {
-        let server = Server::of_environment().unwrap();
-        let given = Given {
-            sql: sql.iter().map(|&sql| sql.to_owned()).collect(),
-            ..Given::default()
-        };
-        let database = Database::create(&server, test, &given).unwrap();
-        Self { server, database }
-    }
-
-    /// Runs `work` in so many threads at once, and gives what each of them gave.
-    fn at_once<T: Send>(&self, workers: usize, work: impl Fn(usize, &Core) -> T + Sync) -> Vec<T> {
-        let start = Barrier::new(workers);
-        thread::scope(|scope| {
-            let threads: Vec<_> = (0..workers)
-                .map(|worker| {
-                    let installation = Installation::of(&self.server, &self.database);
-                    let (work, start) = (&work, &start);
-                    scope.spawn(move || {
-                        let core = Core::open(installation);
-                        // Connected before all begin.
-                        assert_eq!(answer(&core, "sb_is_user_online", ["0".into()]), Value::Bool(false));
-                        start.wait();
-                        work(worker, &core)
-                    })
-                })
-                .collect();
-            threads.into_iter().map(|thread| thread.join().unwrap()).collect()
-        })
-    }
-
-    /// Whether a query gives a row of these cells.
-    #[track_caller]
-    fn expect(&mut self, sql: &str, cells: &[(&'static str, &str)]) {
-        let row = Value::map(cells.iter().map(|&(name, cell)| (name, cell.into())));
-        let got = self.database.rows(sql).unwrap();
-        compare(&vec![row].into(), &got).unwrap_or_else(|difference| panic!("{sql}\n{difference}"));
-    }
-
-    fn run(&mut self, sql: &str) {
-        self.database.rows(sql).unwrap();
-    }
-}
-
-/// What a function gives.
-fn answer(core: &Core, name: &str, arguments: impl IntoIterator<Item = Value>) -> Value {
-    let function = sb::functions::find(name).unwrap();
-    match core
-        .call(name, arguments)
-        .map_or_else(|error| function.exit(error), Exit::Value)
-    {
-        Exit::Value(value) => value,
-        other => panic!("{name}: {other:?}"),
-    }
-}
+use support::database::Database;
+use support::scene::{Scene, answer};
 
 #[test]
 fn of_those_who_sign_up_with_one_address_at_the_same_time_one_gets_it() {
@@ -171,7 +105,7 @@ fn leads_are_deleted_in_chunks_with_all_that_is_theirs() {
         });
         answer(&core, "sb_delete_leads", [])
     });
-    let mut watcher = Database::watch(&scene.server, &scene.database);
+    let mut watcher = Database::watch(&scene.server, &scene.database).unwrap();
     let mut seen = Vec::new();
     let started = Instant::now();
     while seen.last().map(String::as_str) != Some("200") {

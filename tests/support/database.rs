@@ -60,10 +60,10 @@ impl Database {
     }
 
     /// Another connection to a database.
-    pub fn watch(server: &Server, database: &Self) -> Self {
+    pub fn watch(server: &Server, database: &Self) -> Result<Self, String> {
         let name = database.name.clone();
         let sql = format!("{SESSION}; USE {name}");
-        Self::connect(server, name, &sql).unwrap()
+        Self::connect(server, name, &sql)
     }
 
     fn connect(server: &Server, name: String, sql: &str) -> Result<Self, String> {

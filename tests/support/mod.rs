@@ -14,3 +14,4 @@ pub mod case;
 pub mod core;
 pub mod database;
 pub mod matching;
+pub mod scene;

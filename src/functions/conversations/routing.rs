@@ -6,7 +6,6 @@
 use crate::contract::args::Argument;
 use crate::contract::error::Result;
 use crate::contract::ids::{ConversationId, UserId};
-use crate::contract::status::ConversationStatus;
 use crate::contract::value::Key;
 use crate::contract::{Map, Value, json};
 use crate::functions::events::{Event, Followers};
@@ -14,7 +13,6 @@ use crate::functions::users::ONLINE_FOR;
 use crate::params;
 use crate::platform::Context;
 use crate::platform::db::{Builder, OnUnknown, Transaction};
-use crate::platform::outbox::Recorded;
 
 /// The settings row of whose turn it was last: department, 0 for none → agent.
 const TURN: &str = "routing-last";
@@ -23,7 +21,7 @@ const MAKE_TURN: &str = "
     INSERT IGNORE INTO sb_settings (name, value)
     VALUES (?, '{}')";
 
-/// Whoever gives conversations out waits here for the one before: two at once would take the same agent.
+/// Two at once would take the same agent.
 const LOCK_TURN: &str = "
     SELECT value
     FROM sb_settings
@@ -55,28 +53,18 @@ const ASSIGN: &str = "
 const WAITING: &str = "
     SELECT MIN(id)
     FROM (SELECT id, status_code FROM sb_conversations WHERE agent_id IS NULL ORDER BY id DESC LIMIT 1000) unassigned
-    WHERE status_code = ?";
+    WHERE status_code = 2";
+
+const AGENT: &str = "
+    SELECT agent_id
+    FROM sb_conversations
+    WHERE id = ?";
 
 const LOCK: &str = "
-    SELECT agent_id, department, status_code
+    SELECT agent_id, department
     FROM sb_conversations
     WHERE id = ?
     FOR UPDATE";
-
-/// What the queue holds: conversations that wait for an agent.
-const WAITING_FOR_AGENT: u8 = ConversationStatus::WaitingForAgent.code();
-
-/// An agent, a department and a status.
-type Place = (Option<u32>, Option<u8>, Option<u8>);
-
-/// What has become of a conversation that was to be given out.
-#[derive(Default)]
-pub(super) struct Routed {
-    /// It waits in the queue.
-    pub(super) waits: bool,
-    /// What follows.
-    pub(super) recorded: Vec<Recorded>,
-}
 
 /// How conversations are given out.
 pub(super) struct Routing {
@@ -102,30 +90,35 @@ impl Routing {
         }))
     }
 
-    /// Gives a conversation to the agent whose turn it is, unless it has one.
-    pub(super) async fn route(
-        &self,
-        cx: &Context<'_>,
-        transaction: &mut Transaction<'_>,
-        followers: &Followers<'_>,
-        conversation: ConversationId,
-    ) -> Result<Routed> {
-        let place: Option<Place> = transaction.row(LOCK, params![conversation]).await?;
-        let Some((None, department, _)) = place else {
-            return Ok(Routed::default());
-        };
-        let Some(agent) = self.next_agent(cx, transaction, department).await? else {
-            return Ok(Routed {
-                waits: self.limit.is_some(),
-                recorded: Vec::new(),
-            });
-        };
-        transaction.execute(ASSIGN, params![agent, conversation]).await?;
-        let data = || Value::map([("conversation_id", conversation.into()), ("agent_id", agent.into())]);
-        Ok(Routed {
-            waits: false,
-            recorded: followers.record(transaction, Event::ConversationAssigned, data).await?,
-        })
+    /// Gives a conversation to the agent whose turn it is, unless it has one, and says whether it waits for one.
+    ///
+    /// In a transaction of its own: the count of open conversations has to be read when it is our turn, not as it was
+    /// when another transaction began.
+    pub(super) async fn route(&self, cx: &Context<'_>, conversation: ConversationId) -> Result<bool> {
+        let agent: Option<(Option<u32>,)> = cx.database()?.row(AGENT, params![conversation]).await?;
+        if !matches!(agent, Some((None,))) {
+            return Ok(false);
+        }
+        let followers = Followers::of(cx).await?;
+        let (waits, recorded) = cx
+            .database()?
+            .transaction(OnUnknown::Repeat, async |transaction| {
+                let turns = turns(transaction).await?;
+                let place: Option<(Option<u32>, Option<u8>)> = transaction.row(LOCK, params![conversation]).await?;
+                let Some((None, department)) = place else {
+                    return Ok((false, Vec::new()));
+                };
+                let Some(agent) = self.next_agent(cx, transaction, turns, department).await? else {
+                    return Ok((self.limit.is_some(), Vec::new()));
+                };
+                transaction.execute(ASSIGN, params![agent, conversation]).await?;
+                let data = || Value::map([("conversation_id", conversation.into()), ("agent_id", agent.into())]);
+                let recorded = followers.record(transaction, Event::ConversationAssigned, data);
+                Ok((false, recorded.await?))
+            })
+            .await?;
+        cx.after_commit(recorded);
+        Ok(waits)
     }
 
     /// The agent whose turn it is, if one is free.
@@ -133,15 +126,9 @@ impl Routing {
         &self,
         cx: &Context<'_>,
         transaction: &mut Transaction<'_>,
+        mut turns: Map,
         department: Option<u8>,
     ) -> Result<Option<UserId>> {
-        let mut stored: Option<(Vec<u8>,)> = transaction.row(LOCK_TURN, params![TURN]).await?;
-        if stored.is_none() {
-            transaction.execute(MAKE_TURN, params![TURN]).await?;
-            stored = transaction.row(LOCK_TURN, params![TURN]).await?;
-        }
-        let turns = stored.and_then(|(text,)| json::decode(&text)).and_then(Map::from_value);
-        let mut turns = turns.unwrap_or_default();
         let key = Key::Int(department.unwrap_or_default().into());
         let last = turns.get(&key).cloned().and_then(i64::from_value).unwrap_or_default();
 
@@ -176,26 +163,24 @@ impl Routing {
 /// How many conversations an agent may have open when the setting does not say.
 const DEFAULT_LIMIT: i64 = 5;
 
+/// Whose turn it was last. Whoever gives conversations out waits here for the one before.
+async fn turns(transaction: &mut Transaction<'_>) -> Result<Map> {
+    let mut stored: Option<(Vec<u8>,)> = transaction.row(LOCK_TURN, params![TURN]).await?;
+    if stored.is_none() {
+        transaction.execute(MAKE_TURN, params![TURN]).await?;
+        stored = transaction.row(LOCK_TURN, params![TURN]).await?;
+    }
+    let turns = stored.and_then(|(text,)| json::decode(&text)).and_then(Map::from_value);
+    Ok(turns.unwrap_or_default())
+}
+
 /// Gives the conversation that has waited longest in the queue to an agent, if one has become free.
 pub(super) async fn assign_next(cx: &Context<'_>) -> Result<()> {
-    let Some(routing) = Routing::of(cx, true).await?.filter(|routing| routing.limit.is_some()) else {
-        return Ok(());
-    };
-    let followers = Followers::of(cx).await?;
-    let routed = cx
-        .database()?
-        .transaction(OnUnknown::Repeat, async |transaction| {
-            let waiting: Option<(Option<u32>,)> = transaction.row(WAITING, params![WAITING_FOR_AGENT]).await?;
-            let Some((Some(id),)) = waiting else {
-                return Ok(Routed::default());
-            };
-            let place: Option<Place> = transaction.row(LOCK, params![id]).await?;
-            match place {
-                Some((_, _, Some(WAITING_FOR_AGENT))) => routing.route(cx, transaction, &followers, id.into()).await,
-                _ => Ok(Routed::default()),
-            }
-        })
-        .await?;
-    cx.after_commit(routed.recorded);
+    if let Some(routing) = Routing::of(cx, true).await?.filter(|routing| routing.limit.is_some()) {
+        let waiting: Option<(Option<u32>,)> = cx.database()?.row(WAITING, params![]).await?;
+        if let Some((Some(id),)) = waiting {
+            routing.route(cx, id.into()).await?;
+        }
+    }
     Ok(())
 }

@@ -103,7 +103,6 @@ pub(crate) struct Sent {
 struct Unit<'a> {
     cx: &'a Context<'a>,
     followers: Followers<'a>,
-    routing: Option<Routing>,
     sender: UserId,
     conversation: ConversationId,
     text: String,
@@ -122,7 +121,8 @@ type Known = (u32, Option<i64>, Option<u32>, Option<String>, Option<bool>);
 /// What a try has done.
 struct Done {
     id: u32,
-    waits: bool,
+    /// Whether it is of someone who wants an agent.
+    routable: bool,
     presence_is_stale: bool,
     recorded: Vec<Recorded>,
 }
@@ -171,10 +171,10 @@ pub(crate) async fn send(cx: &Context<'_>, message: NewMessage) -> Result<Sent> 
         return Err(Error::too_long("message", "65535 bytes"));
     }
     let database = cx.database()?;
+    let routing = Routing::of(cx, message.queue).await?;
     let unit = Unit {
         cx,
         followers: Followers::of(cx).await?,
-        routing: Routing::of(cx, message.queue).await?,
         sender: message.sender,
         conversation: message.conversation,
         text: message.text,
@@ -195,9 +195,14 @@ pub(crate) async fn send(cx: &Context<'_>, message: NewMessage) -> Result<Sent> 
         // The message is stored, and a failure of this would be answered by sending it again.
         let _ = database.execute(STOP_TYPING, params![cx.now(), unit.sender]).await;
     }
+    let waits = match routing {
+        // Likewise.
+        Some(routing) if done.routable => routing.route(cx, message.conversation).await.unwrap_or(false),
+        _ => false,
+    };
     Ok(Sent {
         id: done.id.into(),
-        waits: done.waits,
+        waits,
     })
 }
 
@@ -241,7 +246,7 @@ impl Unit<'_> {
         {
             return Ok(Done {
                 id,
-                waits: false,
+                routable: false,
                 presence_is_stale,
                 recorded: Vec::new(),
             });
@@ -275,23 +280,13 @@ impl Unit<'_> {
         } else {
             Event::MessageSent
         };
-        let mut recorded = self
+        let recorded = self
             .followers
             .record(transaction, event, || self.event_data(id, owner, next))
             .await?;
-        let mut waits = false;
-        if let Some(routing) = &self.routing
-            && next != Some(ConversationStatus::Trash)
-            && sender_type.is_some_and(UserType::is_customer)
-        {
-            let route = routing.route(self.cx, transaction, &self.followers, self.conversation);
-            let routed = route.await?;
-            waits = routed.waits;
-            recorded.extend(routed.recorded);
-        }
         Ok(Done {
             id,
-            waits,
+            routable: sender_type.is_some_and(UserType::is_customer) && next != Some(ConversationStatus::Trash),
             presence_is_stale,
             recorded,
         })

@@ -1,0 +1,77 @@
+//! The database of one test, and those who work on it at once: every worker is a thread with an engine and a connection
+//! of its own.
+
+use std::sync::Barrier;
+use std::thread;
+
+use sb::contract::Value;
+use sb::contract::error::Exit;
+
+use super::bench::Installation;
+use super::case::Given;
+use super::core::Core;
+use super::database::{Database, Server};
+use super::matching::compare;
+
+/// The database of one test, and those who work on it.
+pub struct Scene {
+    pub server: Server,
+    pub database: Database,
+}
+
+impl Scene {
+    pub fn new(test: &str, sql: &[&str]) -> Self {
+        let server = Server::of_environment().unwrap();
+        let given = Given {
+            sql: sql.iter().map(|&sql| sql.to_owned()).collect(),
+            ..Given::default()
+        };
+        let database = Database::create(&server, test, &given).unwrap();
+        Self { server, database }
+    }
+
+    /// Runs `work` in so many threads at once, and gives what each of them gave.
+    pub fn at_once<T: Send>(&self, workers: usize, work: impl Fn(usize, &Core) -> T + Sync) -> Vec<T> {
+        let start = Barrier::new(workers);
+        thread::scope(|scope| {
+            let threads: Vec<_> = (0..workers)
+                .map(|worker| {
+                    let installation = Installation::of(&self.server, &self.database);
+                    let (work, start) = (&work, &start);
+                    scope.spawn(move || {
+                        let core = Core::open(installation);
+                        // Connected before all begin.
+                        assert_eq!(answer(&core, "sb_is_user_online", ["0".into()]), Value::Bool(false));
+                        start.wait();
+                        work(worker, &core)
+                    })
+                })
+                .collect();
+            threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+        })
+    }
+
+    /// Whether a query gives a row of these cells.
+    #[track_caller]
+    pub fn expect(&mut self, sql: &str, cells: &[(&'static str, &str)]) {
+        let row = Value::map(cells.iter().map(|&(name, cell)| (name, cell.into())));
+        let got = self.database.rows(sql).unwrap();
+        compare(&vec![row].into(), &got).unwrap_or_else(|difference| panic!("{sql}\n{difference}"));
+    }
+
+    pub fn run(&mut self, sql: &str) {
+        self.database.rows(sql).unwrap();
+    }
+}
+
+/// What a function gives.
+pub fn answer(core: &Core, name: &str, arguments: impl IntoIterator<Item = Value>) -> Value {
+    let function = sb::functions::find(name).unwrap();
+    match core
+        .call(name, arguments)
+        .map_or_else(|error| function.exit(error), Exit::Value)
+    {
+        Exit::Value(value) => value,
+        other => panic!("{name}: {other:?}"),
+    }
+}
