@@ -21,6 +21,9 @@ const FOLDER: &str = "uploads";
 /// What a name may have, in bytes: it is kept in columns of that length.
 const NAME_LIMIT: usize = 191;
 
+/// How deep within the uploads a path may lead.
+const DEEPEST: usize = 16;
+
 /// The extensions a file may have: images, documents, sound and film, archives. Nothing that is run.
 const EXTENSIONS: &[&str] = &[
     "png", "jpg", "jpeg", "gif", "webp", "avif", "bmp", "ico", "svg", "css", "csv", "txt", "json", "pdf", "rtf", "doc",
@@ -78,7 +81,7 @@ impl Uploads {
     /// The folder and the name that a path means: one from here, or an absolute one that leads here.
     pub fn locate(self, path: &str) -> Result<(Self, &str)> {
         let path = if path.starts_with('/') {
-            self.from_here(path)?
+            self.relative(path)?
         } else {
             path
         };
@@ -86,11 +89,14 @@ impl Uploads {
             .rsplit_once('/')
             .map_or((None, path), |(folders, name)| (Some(folders), name));
         let mut folders = folders.into_iter().flat_map(|folders| folders.split('/'));
+        if folders.clone().nth(DEEPEST).is_some() {
+            return Err(invalid("leads through more than 16 folders"));
+        }
         Ok((folders.try_fold(self, Self::within)?, name))
     }
 
     /// What follows the uploads in an absolute path, whether or not links in it were resolved.
-    fn from_here<'a>(&self, path: &'a str) -> Result<&'a str> {
+    fn relative<'a>(&self, path: &'a str) -> Result<&'a str> {
         let folder = self.installation.join(FOLDER);
         [folder.canonicalize().ok(), Some(folder)]
             .into_iter()
@@ -299,7 +305,8 @@ fn invalid(why: &str) -> Error {
     }
 }
 
-fn failed(name: &str, error: &io::Error) -> Error {
+/// The refusal when the file system failed.
+pub fn failed(name: &str, error: &io::Error) -> Error {
     Error::Refused {
         code: "file-error",
         message: format!("{name} in the folder {FOLDER}: {error}"),
@@ -477,6 +484,7 @@ mod tests {
             absolute("chat/uploads2/x.csv"),
             absolute("chat/uploads/../x.csv"),
             format!("/{}", absolute("chat/uploads/x.csv")),
+            format!("{}x.csv", "a/".repeat(17)),
         ] {
             assert!(ground.uploads().locate(&path).is_err(), "{path}");
         }
@@ -584,10 +592,8 @@ mod tests {
         let (first, second) = (kept(b"one"), kept(b"two"));
         assert_eq!(first, "https://support.example/chat/uploads/x.csv");
         let name = second.strip_prefix("https://support.example/chat/uploads/").unwrap();
-        assert!(
-            name.starts_with("x-") && name.ends_with(".csv") && name.len() == 22,
-            "{name}"
-        );
+        let digits = name.strip_prefix("x-").and_then(|name| name.strip_suffix(".csv"));
+        assert_eq!(digits.map(str::len), Some(16), "{name}");
         assert_eq!(fs::read(ground.path("chat/uploads/x.csv")).unwrap(), b"one");
         assert_eq!(fs::read(ground.path("chat/uploads").join(name)).unwrap(), b"two");
         assert_eq!(fs::read_dir(ground.path("chat/uploads")).unwrap().count(), 3);
