@@ -7,7 +7,9 @@ use std::io::{self, Write};
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, fchmod, mkdirat, openat, renameat, statat, unlinkat};
+use rustix::fs::{
+    AtFlags, CWD, FileType, Mode, OFlags, RenameFlags, fchmod, mkdirat, openat, renameat_with, statat, unlinkat,
+};
 use rustix::io::Errno;
 
 use super::crypto;
@@ -18,6 +20,9 @@ const FOLDER: &str = "uploads";
 
 /// What a name may have, in bytes: it is kept in columns of that length.
 const NAME_LIMIT: usize = 191;
+
+/// How deep within the uploads a path may lead.
+const DEEPEST: usize = 16;
 
 /// The extensions a file may have: images, documents, sound and film, archives. Nothing that is run.
 const EXTENSIONS: &[&str] = &[
@@ -73,6 +78,33 @@ impl Uploads {
         Ok(self)
     }
 
+    /// The folder and the name that a path means: one from here, or an absolute one that leads here.
+    pub fn locate(self, path: &str) -> Result<(Self, &str)> {
+        let path = if path.starts_with('/') {
+            self.relative(path)?
+        } else {
+            path
+        };
+        let (folders, name) = path
+            .rsplit_once('/')
+            .map_or((None, path), |(folders, name)| (Some(folders), name));
+        let mut folders = folders.into_iter().flat_map(|folders| folders.split('/'));
+        if folders.clone().nth(DEEPEST).is_some() {
+            return Err(invalid("leads through more than 16 folders"));
+        }
+        Ok((folders.try_fold(self, Self::within)?, name))
+    }
+
+    /// What follows the uploads in an absolute path, whether or not links in it were resolved.
+    fn relative<'a>(&self, path: &'a str) -> Result<&'a str> {
+        let folder = self.installation.join(FOLDER);
+        [folder.canonicalize().ok(), Some(folder)]
+            .into_iter()
+            .flatten()
+            .find_map(|folder| path.strip_prefix(folder.to_str()?)?.strip_prefix('/'))
+            .ok_or_else(|| invalid("is a path that leads out of the uploads"))
+    }
+
     /// The URL of a file that is there.
     pub fn find(&self, name: &str) -> Result<Option<String>> {
         let name = stored_name(name)?;
@@ -89,12 +121,26 @@ impl Uploads {
     /// Writes a file, in place of one that has the name already, and gives its URL. A reader sees the old or the new
     /// one whole. Inner dots of the name may become `-`.
     pub fn store(&self, name: &str, content: &[u8]) -> Result<String> {
+        let mut upload = self.create(name)?;
+        upload
+            .write_all(content)
+            .map_err(|error| failed(&upload.name, &error))?;
+        upload.keep()
+    }
+
+    /// Begins a file that is written piece by piece.
+    pub fn create(&self, name: &str) -> Result<Upload> {
         let name = stored_name(name)?;
         let temporary = format!(".{}.tmp", crypto::token()?);
-        self.open(true)
-            .and_then(|folder| write(&folder, &temporary, &name, content))
-            .map_err(|error| failed(&name, &error))?;
-        Ok(self.url_of(&name))
+        let begun = self.open(true).and_then(|folder| begin(folder, &temporary, &name));
+        let (folder, file) = begun.map_err(|error| failed(&name, &error))?;
+        Ok(Upload {
+            uploads: self.clone(),
+            folder,
+            file,
+            temporary,
+            name,
+        })
     }
 
     /// Opens the folder, step by step and never through a link, so that nobody who changes a folder into a link while we
@@ -128,8 +174,68 @@ fn made(outcome: rustix::io::Result<()>) -> io::Result<bool> {
     }
 }
 
-fn write(folder: &OwnedFd, temporary: &str, name: &str, content: &[u8]) -> io::Result<()> {
-    match statat(folder, name, AtFlags::SYMLINK_NOFOLLOW) {
+/// A file that is being written. Nobody sees it before it is [kept](Self::keep); one that is not kept is removed.
+pub struct Upload {
+    uploads: Uploads,
+    folder: OwnedFd,
+    file: File,
+    temporary: String,
+    name: String,
+}
+
+impl Upload {
+    /// Gives it its name, in place of a file that has it already, and gives its URL.
+    pub fn keep(mut self) -> Result<String> {
+        self.rename(RenameFlags::empty())
+            .map_err(|error| failed(&self.name, &error.into()))?;
+        Ok(self.uploads.url_of(&self.name))
+    }
+
+    /// Gives it its name or, where a file has it already, one with random digits, and gives its URL.
+    pub fn keep_beside(mut self) -> Result<String> {
+        match self.rename(RenameFlags::NOREPLACE) {
+            Ok(()) => return Ok(self.uploads.url_of(&self.name)),
+            // The second: a file system that cannot rename in this way.
+            Err(Errno::EXIST | Errno::INVAL) => {}
+            Err(error) => return Err(failed(&self.name, &error.into())),
+        }
+        let digits = crypto::token()?;
+        let (stem, extension) = self.name.rsplit_once('.').unwrap_or((&self.name, ""));
+        self.name = format!("{stem}-{}.{extension}", digits.get(..16).unwrap_or(&digits));
+        self.keep()
+    }
+
+    fn rename(&mut self, flags: RenameFlags) -> rustix::io::Result<()> {
+        // The web server reads it, whatever the process keeps to itself by its umask.
+        fchmod(&self.file, Mode::from_raw_mode(0o644))?;
+        renameat_with(&self.folder, &self.temporary, &self.folder, &self.name, flags)?;
+        self.temporary.clear();
+        Ok(())
+    }
+}
+
+impl Write for Upload {
+    fn write(&mut self, content: &[u8]) -> io::Result<usize> {
+        self.file.write(content)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
+
+impl Drop for Upload {
+    fn drop(&mut self) {
+        if !self.temporary.is_empty() {
+            // What cannot be written can mostly be removed.
+            let _ = unlinkat(&self.folder, &self.temporary, AtFlags::empty());
+        }
+    }
+}
+
+/// Makes the temporary file of one that is to be named `name`.
+fn begin(folder: OwnedFd, temporary: &str, name: &str) -> io::Result<(OwnedFd, File)> {
+    match statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW) {
         Ok(found) if !is_file(found.st_mode) => {
             return Err(io::Error::other("something that is no file has this name"));
         }
@@ -137,16 +243,8 @@ fn write(folder: &OwnedFd, temporary: &str, name: &str, content: &[u8]) -> io::R
         Err(error) => return Err(error.into()),
     }
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let mut file = File::from(openat(folder, temporary, flags, Mode::from_raw_mode(0o600))?);
-    let written = file.write_all(content).and_then(|()| {
-        fchmod(&file, Mode::from_raw_mode(0o644))?;
-        Ok(renameat(folder, temporary, folder, name)?)
-    });
-    if written.is_err() {
-        // What cannot be written can mostly be removed; the first error is the one to tell.
-        let _ = unlinkat(folder, temporary, AtFlags::empty());
-    }
-    written
+    let file = openat(&folder, temporary, flags, Mode::from_raw_mode(0o600))?;
+    Ok((folder, File::from(file)))
 }
 
 fn is_file(mode: rustix::fs::RawMode) -> bool {
@@ -207,7 +305,8 @@ fn invalid(why: &str) -> Error {
     }
 }
 
-fn failed(name: &str, error: &io::Error) -> Error {
+/// The refusal when the file system failed.
+pub fn failed(name: &str, error: &io::Error) -> Error {
     Error::Refused {
         code: "file-error",
         message: format!("{name} in the folder {FOLDER}: {error}"),
@@ -356,6 +455,42 @@ mod tests {
     }
 
     #[test]
+    fn a_path_leads_from_here_or_to_here() {
+        let ground = Ground::new();
+        symlink(ground.path("chat"), ground.path("link")).unwrap();
+        let linked = Uploads::new(&ground.path("link"), URL);
+        let absolute = |name: &str| ground.path(name).to_str().unwrap().to_owned();
+        for (uploads, path) in [
+            (ground.uploads(), "x.csv".to_owned()),
+            (ground.uploads(), "a/b/x.csv".to_owned()),
+            (ground.uploads(), absolute("chat/uploads/x.csv")),
+            (linked.clone(), absolute("link/uploads/a/x.csv")),
+            (linked, absolute("chat/uploads/a/x.csv")),
+        ] {
+            let (folder, name) = uploads.locate(&path).unwrap();
+            let url = folder.store(name, b"x").unwrap();
+            let written = url.strip_prefix("https://support.example/chat/").unwrap();
+            assert!(path.ends_with(written.strip_prefix("uploads/").unwrap()), "{path}");
+            assert!(ground.path("chat").join(written).is_file(), "{path}");
+        }
+        for path in [
+            "/etc/x.csv".to_owned(),
+            "//x.csv".to_owned(),
+            "../x.csv".to_owned(),
+            "a/../x.csv".to_owned(),
+            "a//x.csv".to_owned(),
+            "./x.csv".to_owned(),
+            absolute("chat/x.csv"),
+            absolute("chat/uploads2/x.csv"),
+            absolute("chat/uploads/../x.csv"),
+            format!("/{}", absolute("chat/uploads/x.csv")),
+            format!("{}x.csv", "a/".repeat(17)),
+        ] {
+            assert!(ground.uploads().locate(&path).is_err(), "{path}");
+        }
+    }
+
+    #[test]
     fn links_are_not_followed() {
         let ground = Ground::new();
         let uploads = ground.path("chat/uploads");
@@ -425,6 +560,43 @@ mod tests {
             let mode = fs::metadata(ground.path(folder)).unwrap().permissions().mode();
             assert_eq!(mode & 0o777, 0o755, "{folder}");
         }
+    }
+
+    #[test]
+    fn a_file_is_written_piece_by_piece_and_seen_when_it_is_whole() {
+        let ground = Ground::new();
+        let uploads = ground.uploads();
+        let mut upload = uploads.create("x.csv").unwrap();
+        upload.write_all(b"one ").unwrap();
+        upload.write_all(b"two").unwrap();
+        assert_eq!(uploads.find("x.csv"), Ok(None));
+        let url = upload.keep().unwrap();
+        assert_eq!(uploads.find("x.csv"), Ok(Some(url)));
+        assert_eq!(fs::read(ground.path("chat/uploads/x.csv")).unwrap(), b"one two");
+        let before = ground.tree();
+        let mut given_up = uploads.create("x.csv").unwrap();
+        given_up.write_all(b"half").unwrap();
+        drop(given_up);
+        assert_eq!(ground.tree(), before);
+    }
+
+    #[test]
+    fn a_file_is_kept_beside_one_of_its_name() {
+        let ground = Ground::new();
+        let uploads = ground.uploads();
+        let kept = |content: &[u8]| {
+            let mut upload = uploads.create("x.csv").unwrap();
+            upload.write_all(content).unwrap();
+            upload.keep_beside().unwrap()
+        };
+        let (first, second) = (kept(b"one"), kept(b"two"));
+        assert_eq!(first, "https://support.example/chat/uploads/x.csv");
+        let name = second.strip_prefix("https://support.example/chat/uploads/").unwrap();
+        let digits = name.strip_prefix("x-").and_then(|name| name.strip_suffix(".csv"));
+        assert_eq!(digits.map(str::len), Some(16), "{name}");
+        assert_eq!(fs::read(ground.path("chat/uploads/x.csv")).unwrap(), b"one");
+        assert_eq!(fs::read(ground.path("chat/uploads").join(name)).unwrap(), b"two");
+        assert_eq!(fs::read_dir(ground.path("chat/uploads")).unwrap().count(), 3);
     }
 
     #[test]

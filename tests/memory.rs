@@ -1,0 +1,95 @@
+//! How much memory exports take: as much for many rows as for few.
+//!
+//! `tests/support/mariadb cargo test --test memory`. On its own, since it looks at the memory of the whole process.
+
+// A test fails by panicking, in its helpers too.
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
+
+mod support;
+
+use std::fs;
+use std::sync::Mutex;
+
+use sb::contract::Value;
+use support::bench::Installation;
+use support::case::Given;
+use support::core::Core;
+use support::database::{Database, Server};
+
+/// One measures at a time.
+static TURN: Mutex<()> = Mutex::new(());
+
+/// The most memory that the process has had since it was last asked to forget it, in KiB.
+fn peak() -> usize {
+    let status = fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+    line.trim().trim_end_matches(" kB").parse().unwrap()
+}
+
+/// Calls a function on a database that `sql` fills; how much memory it took more than at its beginning, in KiB, and how
+/// long the file is that it wrote.
+fn measure(test: &str, sql: &[&str], name: &str, arguments: &[Value]) -> (usize, u64) {
+    let turn = TURN.lock().unwrap();
+    let server = Server::of_environment().unwrap();
+    let given = Given {
+        sql: sql.iter().map(|&sql| sql.to_owned()).collect(),
+        ..Given::default()
+    };
+    let database = Database::create(&server, test, &given).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let mut installation = Installation::of(&server, &database);
+    let path = folder.path().to_str().unwrap().to_owned();
+    installation.constants.insert("SB_PATH".to_owned(), path);
+    installation.force_admin = true;
+    let core = Core::open(installation);
+    // Connected, and everything made that a process makes once.
+    core.call("sb_count_users", []).unwrap();
+    fs::write("/proc/self/clear_refs", "5").unwrap();
+    let before = peak();
+    let url = core.call(name, arguments.iter().cloned()).unwrap();
+    let taken = peak() - before;
+    let file = url.as_str().unwrap().rsplit('/').next().unwrap().to_owned();
+    let length = fs::metadata(folder.path().join("uploads").join(file)).unwrap().len();
+    database.drop();
+    drop(turn);
+    (taken, length)
+}
+
+#[test]
+fn a_transcript_of_ten_thousand_messages() {
+    let first = "INSERT INTO sb_messages (id, user_id, message, creation_time, attachments, payload, conversation_id)
+        VALUES (100, 3, REPEAT('0123456789', 500), '2026-03-01 00:00:00', '', '', 1)";
+    let twice = "INSERT INTO sb_messages (user_id, message, creation_time, attachments, payload, conversation_id)
+        SELECT user_id, message, creation_time, attachments, payload, 1 FROM sb_messages WHERE id >= 100 LIMIT 5000";
+    let statements: Vec<&str> = [first].into_iter().chain([twice; 14]).collect();
+    for kind in ["csv", "txt"] {
+        let (taken, length) = measure(
+            "long transcript",
+            &statements,
+            "sb_transcript",
+            &[1.into(), kind.into()],
+        );
+        assert!(length > 60_000_000, "{kind}: {length} bytes");
+        assert!(taken < 50 * 1024, "{kind}: {taken} KiB");
+    }
+}
+
+#[test]
+fn an_export_of_many_users() {
+    let first = "INSERT INTO sb_users (id, first_name, last_name, user_type, creation_time, token)
+        VALUES (100, 'One', 'Of many', 'user', '2026-03-01 00:00:00', UUID())";
+    let twice = "INSERT INTO sb_users (first_name, last_name, user_type, creation_time, token)
+        SELECT 'One', 'Of many', 'user', '2026-03-01 00:00:00', UUID() FROM sb_users WHERE id >= 100";
+    let details = "INSERT INTO sb_users_data (user_id, slug, name, value)
+        SELECT id, 'about', 'About', REPEAT('0123456789', 300) FROM sb_users WHERE id >= 100";
+    let few: Vec<&str> = [first].into_iter().chain([twice; 11]).chain([details]).collect();
+    let many: Vec<&str> = [first].into_iter().chain([twice; 14]).chain([details]).collect();
+    let (of_few, length) = measure("few users", &few, "sb_csv_users", &[]);
+    assert!(length > 6_000_000, "{length} bytes");
+    let (of_many, length) = measure("many users", &many, "sb_csv_users", &[]);
+    assert!(length > 48_000_000, "{length} bytes");
+    assert!(
+        of_many < 20 * 1024 && of_many < of_few + 5 * 1024,
+        "{of_few} and {of_many} KiB"
+    );
+}
