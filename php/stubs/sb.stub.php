@@ -870,3 +870,101 @@ function sb_json_array($json, $default = []) {}
  * @return string|false the text; false when it was not encrypted with this installation's key or was changed since
  */
 function sb_encryption($string, $encrypt = true) {}
+
+/**
+ * Writes rows into a CSV file of the uploads (RFC 4180), in place of one that has the name already.
+ *
+ * A text that a spreadsheet would compute, since it begins with = + - @, a tab or a carriage return, gets a ' before
+ * it. Every cell stands in quotes.
+ *
+ * @param list<mixed>|string $items the rows, each a list of cells
+ * @param list<mixed>|string $header the cells of the first row; empty for none
+ * @param string $filename the name of the file, with .csv behind it or without
+ * @return string|SBError the URL of the file
+ * @errors SBError invalid-file-name for a path or a name that is not safe, file-error when it cannot be written
+ */
+function sb_csv($items, $header, $filename) {}
+
+/**
+ * Exports all users with their details as a CSV file of the uploads, whose name nobody guesses.
+ *
+ * Its columns are id, first_name, last_name, email, user_type, creation_time, last_activity, department,
+ * profile_image, and one for each extra detail that any user has, named by its slug. The bot is not among the users.
+ *
+ * Needs authority: an active agent or admin, or SB_FORCE_ADMIN.
+ *
+ * @return string|SBError the URL of the file
+ * @errors SBError security-error without authority, file-error when the file cannot be written
+ */
+function sb_csv_users() {}
+
+/**
+ * Writes the messages of a conversation into a file of the uploads, whose name nobody guesses.
+ *
+ * Messages without text and attachments, such as deleted ones, are left out. Times are UTC.
+ *
+ * @param int|string $conversation_id the conversation
+ * @param string $type csv or txt; not given: the setting transcript-type
+ * @return string|false|SBError the URL of the file; false for another type
+ * @errors conversation-not-found, SBError file-error when the file cannot be written
+ */
+function sb_transcript($conversation_id, $type = false) {}
+
+/**
+ * Writes a file of the uploads, in place of one that has the name already.
+ *
+ * @param string $path the file, from the uploads on or as an absolute path that leads there; folders are made
+ * @param string $content what it holds
+ * @return true|SBError
+ * @errors SBError invalid-file-name for a path out of the uploads or a name that is not safe, file-error when it
+ *     cannot be written
+ */
+function sb_file($path, $content) {}
+
+/**
+ * Says whether the present time is within the office hours of the settings.
+ *
+ * The setting timetable-utc is a number of hours before UTC, or an IANA zone name, with which daylight saving time is
+ * heeded. A closing time before its opening time is one of the next day; a closing time is closed. Without a timetable
+ * it is always open.
+ *
+ * @return bool|SBError
+ */
+function sb_office_hours() {}
+
+/**
+ * Makes a slug of a text, or a text of a slug.
+ *
+ * @param string $string the text
+ * @param string $action slug for lower case with - in place of spaces; string for spaces in place of - and a capital
+ *     at the beginning
+ * @return string
+ */
+function sb_string_slug($string, $action = "slug") {}
+
+/**
+ * Returns the first shortcode in a text: [name attribute="value"].
+ *
+ * Values stand in quotes of either kind, within which a backslash keeps the quote from ending the value, or without
+ * them up to the next space. An attribute without a value has the value true.
+ *
+ * @param string $shortcode the text
+ * @param string $name the name to look for; not given: any
+ * @param string $type merge for merge fields: {name attribute="value"}
+ * @return array<string, string>|false the shortcode as it is written, its name and its attributes; false when there is none
+ */
+function sb_get_shortcode($shortcode, $name = false, $type = false) {}
+
+/**
+ * Prints the style sheet of the chat's colours, or returns it without printing.
+ *
+ * A colour is written #rgb, #rrggbb, rgb(r, g, b) or rgba(r, g, b, a); one that is none is dropped. The style sheet
+ * has the variables --sb-color-1, --sb-color-2 and --sb-color-3, and rules that use them.
+ *
+ * @param string $color_1 the main colour; not given: the setting color-1
+ * @param string $color_2 the main colour of what is pointed at; not given: the setting color-2
+ * @param string $color_3 the colour of backgrounds; not given: the setting color-3
+ * @param bool $return true to print nothing
+ * @return string|SBError
+ */
+function sb_css($color_1 = false, $color_2 = false, $color_3 = false, $return = false) {}
