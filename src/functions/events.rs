@@ -110,7 +110,7 @@ async fn deliver_all(cx: &Context<'_>) -> Result<()> {
 }
 
 /// Delivers what is due in the outbox, and says how much was taken up.
-pub(crate) async fn deliver_due(cx: &Context<'_>) -> Result<usize> {
+pub async fn deliver_due(cx: &Context<'_>) -> Result<usize> {
     if !cx.database()?.has(outbox::TABLE).await? {
         return Ok(0);
     }

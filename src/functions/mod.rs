@@ -10,7 +10,7 @@ mod system;
 mod users;
 
 pub use catalog::{Body, Call, Function, Param};
-pub use events::deliver_recorded;
+pub use events::{deliver_due, deliver_recorded};
 
 /// The sections: their titles and their functions. A section of several rooms stands once for each.
 pub static SECTIONS: &[(&str, &[Function])] = &[

@@ -2,6 +2,7 @@
 
 use sb::contract::{Arguments, Result, Value};
 use sb::functions::{self, Function};
+use sb::platform::Context;
 use sb::platform::context::Request;
 use sb::platform::engine::Engine;
 use sb::platform::host::{Host, PlainHost};
@@ -39,6 +40,18 @@ impl Core {
     pub fn call(&self, name: &str, arguments: impl IntoIterator<Item = Value>) -> Result<Value> {
         let function = functions::find(name).unwrap();
         self.run(function, Arguments::of_values(arguments))
+    }
+
+    /// Ends the request: what follows its writes is delivered.
+    pub fn end(&self) {
+        self.engine.end_request();
+        functions::deliver_recorded(&self.engine, &self.host, &self.request);
+    }
+
+    /// Delivers what is due in the outbox, as a worker does, and gives how much that was.
+    pub fn deliver_due(&self) -> Result<usize> {
+        self.engine
+            .run(async |process| functions::deliver_due(&Context::new(&self.host, process, &self.request)).await)
     }
 
     /// Begins a new request with an active user.

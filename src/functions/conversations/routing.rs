@@ -5,7 +5,7 @@
 
 use crate::contract::args::Argument;
 use crate::contract::error::Result;
-use crate::contract::ids::{ConversationId, UserId};
+use crate::contract::ids::ConversationId;
 use crate::contract::value::Key;
 use crate::contract::{Map, Value, json};
 use crate::functions::events::{Event, Followers};
@@ -55,13 +55,13 @@ const WAITING: &str = "
     FROM (SELECT id, status_code FROM sb_conversations WHERE agent_id IS NULL ORDER BY id DESC LIMIT 1000) unassigned
     WHERE status_code = 2";
 
-const AGENT: &str = "
-    SELECT agent_id
+const PLACE: &str = "
+    SELECT agent_id, department
     FROM sb_conversations
     WHERE id = ?";
 
 const LOCK: &str = "
-    SELECT agent_id, department
+    SELECT agent_id
     FROM sb_conversations
     WHERE id = ?
     FOR UPDATE";
@@ -95,24 +95,33 @@ impl Routing {
     /// In a transaction of its own: the count of open conversations has to be read when it is our turn, not as it was
     /// when another transaction began.
     pub(super) async fn route(&self, cx: &Context<'_>, conversation: ConversationId) -> Result<bool> {
-        let agent: Option<(Option<u32>,)> = cx.database()?.row(AGENT, params![conversation]).await?;
-        if !matches!(agent, Some((None,))) {
+        let database = cx.database()?;
+        let place: Option<(Option<u32>, Option<u8>)> = database.row(PLACE, params![conversation]).await?;
+        let Some((None, department)) = place else {
             return Ok(false);
+        };
+        let agents = self.agents(cx, department).await?;
+        if agents.is_empty() {
+            return Ok(self.limit.is_some());
         }
         let followers = Followers::of(cx).await?;
-        let (waits, recorded) = cx
-            .database()?
+        let (waits, recorded) = database
             .transaction(OnUnknown::Repeat, async |transaction| {
                 let turns = turns(transaction).await?;
-                let place: Option<(Option<u32>, Option<u8>)> = transaction.row(LOCK, params![conversation]).await?;
-                let Some((None, department)) = place else {
+                let assigned: Option<(Option<u32>,)> = transaction.row(LOCK, params![conversation]).await?;
+                if assigned != Some((None,)) {
                     return Ok((false, Vec::new()));
-                };
-                let Some(agent) = self.next_agent(cx, transaction, turns, department).await? else {
+                }
+                let Some(agent) = self.next_agent(transaction, turns, department, &agents).await? else {
                     return Ok((self.limit.is_some(), Vec::new()));
                 };
                 transaction.execute(ASSIGN, params![agent, conversation]).await?;
-                let data = || Value::map([("conversation_id", conversation.into()), ("agent_id", agent.into())]);
+                let data = || {
+                    Value::map([
+                        ("conversation_id", conversation.into()),
+                        ("agent_id", agent.to_string().into()),
+                    ])
+                };
                 let recorded = followers.record(transaction, Event::ConversationAssigned, data);
                 Ok((false, recorded.await?))
             })
@@ -121,17 +130,8 @@ impl Routing {
         Ok(waits)
     }
 
-    /// The agent whose turn it is, if one is free.
-    async fn next_agent(
-        &self,
-        cx: &Context<'_>,
-        transaction: &mut Transaction<'_>,
-        mut turns: Map,
-        department: Option<u8>,
-    ) -> Result<Option<UserId>> {
-        let key = Key::Int(department.unwrap_or_default().into());
-        let last = turns.get(&key).cloned().and_then(i64::from_value).unwrap_or_default();
-
+    /// The agents of a department who may be given something, by their ids.
+    async fn agents(&self, cx: &Context<'_>, department: Option<u8>) -> Result<Vec<u32>> {
         let mut query = Builder::new(AGENTS, params![]);
         if let Some(department) = department {
             query.add(" AND department = ?", params![department]);
@@ -139,15 +139,29 @@ impl Routing {
         if !self.offline_too {
             query.add(" AND last_activity > ?", params![cx.now() - ONLINE_FOR]);
         }
-        query.add(" ORDER BY id <= ?, id", params![last]);
+        query.add(" ORDER BY id", params![]);
         let (sql, params) = query.finish();
-        let agents: Vec<(u32,)> = transaction.rows(sql, params).await?;
-        for (agent,) in agents {
+        let agents: Vec<(u32,)> = cx.database()?.rows(sql, params).await?;
+        Ok(agents.into_iter().map(|(agent,)| agent).collect())
+    }
+
+    /// The agent behind the one whose turn it was last, if one is free.
+    async fn next_agent(
+        &self,
+        transaction: &mut Transaction<'_>,
+        mut turns: Map,
+        department: Option<u8>,
+        agents: &[u32],
+    ) -> Result<Option<u32>> {
+        let key = Key::Int(department.unwrap_or_default().into());
+        let last = turns.get(&key).cloned().and_then(i64::from_value).unwrap_or_default();
+        let (before, behind) = agents.split_at(agents.partition_point(|&agent| i64::from(agent) <= last));
+        for &agent in behind.iter().chain(before) {
             if self.is_free(transaction, agent).await? {
                 turns.insert(key, Value::Int(agent.into()));
                 let turns = json::encode(&Value::Map(turns));
                 transaction.execute(SET_TURN, params![turns, TURN]).await?;
-                return Ok(Some(agent.into()));
+                return Ok(Some(agent));
             }
         }
         Ok(None)

@@ -44,6 +44,8 @@ $run = static function (array $call, array $results): mixed {
         : [$call[0], array_slice($call, 1)];
     return $function(...Arguments::value($arguments, $results));
 };
+// What functions print is no part of the answer.
+ob_start();
 $results = [];
 foreach ($case['calls'] as $call) {
     try {
@@ -52,7 +54,6 @@ foreach ($case['calls'] as $call) {
         $results[] = $exception;
     }
 }
-ob_start();
 try {
     $answer = ['result' => $plain($run($case['call'], $results))];
 } catch (Throwable $exception) {
