@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use sb::contract::{Argument, Key, Value};
 use support::core::Core;
-use support::scene::{Scene, answer};
+use support::scene::{Scene, answer, numbers};
 
 /// What a send gives.
 fn send(core: &Core, sender: usize, conversation: usize, text: String) -> Value {
@@ -111,10 +111,11 @@ fn of_those_who_need_a_first_conversation_at_the_same_time_one_opens_it() {
     const USERS: usize = 200;
     let mut scene = Scene::new(
         "first conversation",
-        &[
+        &[&format!(
             "INSERT INTO sb_users (id, first_name, last_name, user_type, creation_time, token)
-            SELECT 1000 + seq, 'New', '', 'user', '2026-01-01', CONCAT('new', seq) FROM seq_1_to_200",
-        ],
+            SELECT 1000 + seq, 'New', '', 'user', '2026-01-01', CONCAT('new', seq) FROM {}",
+            numbers(1, 200)
+        )],
     );
     let answers = scene.at_once(WORKERS, |_, core| {
         (0..USERS)
@@ -145,7 +146,7 @@ fn those_who_come_at_the_same_time_are_given_to_the_agents_in_turn_and_no_more_t
             "INSERT INTO sb_users (id, first_name, last_name, user_type, creation_time, token, last_activity) VALUES
                 (11, 'A', '', 'agent', '2026-01-01', 'a', '2099-01-01'), (12, 'B', '', 'agent', '2026-01-01', 'b', '2099-01-01'),
                 (13, 'C', '', 'agent', '2026-01-01', 'c', '2099-01-01'), (14, 'D', '', 'admin', '2026-01-01', 'd', '2099-01-01')",
-            "INSERT INTO sb_conversations (id, user_id, creation_time) SELECT 1000 + seq, 3, '2026-01-01' FROM seq_1_to_60",
+            &format!("INSERT INTO sb_conversations (id, user_id, creation_time) SELECT 1000 + seq, 3, '2026-01-01' FROM {}", numbers(1, 60)),
             r#"UPDATE sb_settings SET value =
                 '{"queue":[{"queue-active":[true,"checkbox"],"queue-concurrent-chats":["10","number"]},"multi-input"]}'
                 WHERE name = 'settings'"#,

@@ -14,7 +14,7 @@ use sb::contract::Value;
 use support::bench::Installation;
 use support::core::Core;
 use support::database::Database;
-use support::scene::{Scene, answer};
+use support::scene::{Scene, answer, numbers};
 
 #[test]
 fn of_those_who_sign_up_with_one_address_at_the_same_time_one_gets_it() {
@@ -82,15 +82,30 @@ fn leads_are_deleted_in_chunks_with_all_that_is_theirs() {
     let mut scene = Scene::new(
         "leads",
         &[
-            "INSERT INTO sb_users (id, first_name, last_name, user_type, creation_time, token)
-                SELECT seq, 'L', '', 'lead', '2026-06-01', CONCAT('lead', seq) FROM seq_1001_to_2000",
-            "INSERT INTO sb_users_data (user_id, slug, name, value)
-                SELECT seq, 'city', 'City', 'Roma' FROM seq_1001_to_2000",
-            "INSERT INTO sb_conversations (id, user_id, creation_time, agent_id)
-                SELECT seq, 1001 + seq % 1000, '2026-06-01', 2 FROM seq_10001_to_15000",
-            "INSERT INTO sb_messages (user_id, message, creation_time, conversation_id)
-                SELECT 1001 + seq % 1000, 'Hello', '2026-06-01', seq FROM seq_10001_to_15000",
-            "INSERT INTO sb_settings SELECT CONCAT('notes-', seq), '[]' FROM seq_5001_to_15000",
+            &format!(
+                "INSERT INTO sb_users (id, first_name, last_name, user_type, creation_time, token)
+                SELECT seq, 'L', '', 'lead', '2026-06-01', CONCAT('lead', seq) FROM {}",
+                numbers(1001, 2000)
+            ),
+            &format!(
+                "INSERT INTO sb_users_data (user_id, slug, name, value)
+                SELECT seq, 'city', 'City', 'Roma' FROM {}",
+                numbers(1001, 2000)
+            ),
+            &format!(
+                "INSERT INTO sb_conversations (id, user_id, creation_time, agent_id)
+                SELECT seq, 1001 + seq % 1000, '2026-06-01', 2 FROM {}",
+                numbers(10001, 15000)
+            ),
+            &format!(
+                "INSERT INTO sb_messages (user_id, message, creation_time, conversation_id)
+                SELECT 1001 + seq % 1000, 'Hello', '2026-06-01', seq FROM {}",
+                numbers(10001, 15000)
+            ),
+            &format!(
+                "INSERT INTO sb_settings SELECT CONCAT('notes-', seq), '[]' FROM {}",
+                numbers(5001, 15000)
+            ),
             "DELETE FROM sb_users WHERE id = 4",
         ],
     );

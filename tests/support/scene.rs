@@ -75,3 +75,14 @@ pub fn answer(core: &Core, name: &str, arguments: impl IntoIterator<Item = Value
         other => panic!("{name}: {other:?}"),
     }
 }
+
+/// A derived table of the numbers from `first` to `last`, at most 10,000, in a column `seq`: one that every server has.
+pub fn numbers(first: u32, last: u32) -> String {
+    const DIGITS: &str =
+        "(SELECT 0 AS d UNION ALL SELECT 1 UNION ALL SELECT 2 UNION ALL SELECT 3 UNION ALL SELECT 4 UNION ALL
+        SELECT 5 UNION ALL SELECT 6 UNION ALL SELECT 7 UNION ALL SELECT 8 UNION ALL SELECT 9)";
+    format!(
+        "(SELECT {first} + a.d + 10 * b.d + 100 * c.d + 1000 * e.d AS seq
+            FROM {DIGITS} a, {DIGITS} b, {DIGITS} c, {DIGITS} e HAVING seq <= {last} ORDER BY seq) numbers"
+    )
+}
