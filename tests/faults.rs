@@ -16,7 +16,6 @@ use std::thread;
 use std::time::Duration;
 
 use sb::contract::Value;
-use support::case::root;
 use support::core::Core;
 use support::database::Database;
 use support::scene::{Scene, answer};
@@ -113,14 +112,8 @@ fn cut_one(scene: &Scene) -> Result<(), String> {
 
 /// Stops or starts the server that the tests run beside.
 fn server(action: &[&str]) {
-    let script = if std::env::var_os("SB_TEST_MYSQL").is_some() {
-        "mysql9"
-    } else {
-        "mariadb"
-    };
-    let status = Command::new(root().join("tests/support").join(script))
-        .args(action)
-        .status();
+    let script = std::env::var_os("SB_TEST_SCRIPT").unwrap();
+    let status = Command::new(script).args(action).status();
     assert!(status.unwrap().success(), "{action:?}");
 }
 
