@@ -36,8 +36,12 @@ const PRINT: [&str; 1] = ["sb_e"];
 const NAME_A_SERVER: [(&str, &str); 1] = [("sb_db_check_connection", "host")];
 
 /// What a call with hostile arguments writes that one with harmless arguments does not: function, table, rows.
-const FURTHER_ROWS: [(&str, &str, i64); 2] = [
+const FURTHER_ROWS: [(&str, &str, i64); 5] = [
     ("sb_login", "sb_settings", 1),
+    ("sb_article_ratings", "sb_settings", 1),
+    // An empty list is one that can be stored.
+    ("sb_save_articles", "sb_settings", 1),
+    ("sb_save_articles_categories", "sb_settings", 1),
     // It stores what it is given, under the names that it is given.
     ("sb_save_settings", "sb_settings", 2),
 ];

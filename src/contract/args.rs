@@ -342,6 +342,74 @@ impl Argument for Texts {
     }
 }
 
+/// One text, or several: the answer to one is not in a list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum OneOrSeveral {
+    /// One.
+    One(String),
+    /// Several: a list, its JSON text, or texts between commas.
+    Several(Vec<String>),
+}
+
+impl OneOrSeveral {
+    /// It or them.
+    pub fn into_texts(self) -> Vec<String> {
+        match self {
+            Self::One(text) => vec![text],
+            Self::Several(texts) => texts,
+        }
+    }
+}
+
+impl Argument for OneOrSeveral {
+    const TYPE: &'static str = "list<int|string>|int|string";
+    const EXPECTED: &'static str = "an id, a list of ids, or ids between commas";
+
+    fn from_value(value: Value) -> Option<Self> {
+        let is_list = match &value {
+            Value::Bytes(text) => text.contains(&b',') || text.trim_ascii_start().starts_with(b"["),
+            value => matches!(value, Value::List(_) | Value::Map(_)),
+        };
+        if is_list {
+            let Texts(texts) = Texts::from_value(value)?;
+            Some(Self::Several(
+                texts.into_iter().filter(|text| !text.is_empty()).collect(),
+            ))
+        } else {
+            String::from_value(value).map(|text| Self::One(text.trim().to_owned()))
+        }
+    }
+}
+
+/// What of a list stays: the entries of the given ids, or with `delete_all` none. An empty list asks for nothing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Kept(Vec<String>);
+
+impl Kept {
+    /// The ids.
+    pub fn into_texts(self) -> Vec<String> {
+        self.0
+    }
+}
+
+impl Argument for Kept {
+    const TYPE: &'static str = "list<int|string>|string";
+    const EXPECTED: &'static str = "a list of ids, or delete_all";
+
+    fn from_value(value: Value) -> Option<Self> {
+        if value.as_bytes() == Some(b"delete_all") {
+            return Some(Self(Vec::new()));
+        }
+        Texts::from_value(value).map(|Texts(ids)| Self(ids))
+    }
+
+    fn is_absent(value: &Value) -> bool {
+        is_absent(value)
+            || value.as_bytes() == Some(b"[]")
+            || matches!(value, Value::List(_) | Value::Map(_)) && !value.is_truthy()
+    }
+}
+
 /// Whose details are asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum People {
@@ -796,6 +864,37 @@ mod tests {
             assert!(ids(value.into()).is_err(), "{value}");
         }
         assert!(ids(Value::List(vec![Value::List(vec![])])).is_err());
+    }
+
+    #[test]
+    fn one_text_is_told_from_a_list_of_one() {
+        let read = |value: Value| taken::<OneOrSeveral>(value, None).unwrap();
+        let several = |texts: &[&str]| OneOrSeveral::Several(texts.iter().map(|&text| text.to_owned()).collect());
+        for value in [Value::Int(7), "7".into(), " 7 ".into()] {
+            assert_eq!(read(value), OneOrSeveral::One("7".into()));
+        }
+        for value in [Value::List(vec![Value::Int(7)]), "7,".into(), "[7]".into()] {
+            assert_eq!(read(value), several(&["7"]));
+        }
+        assert_eq!(read("a, 8".into()), several(&["a", "8"]));
+        assert!(taken::<OneOrSeveral>(Value::List(vec![Value::List(vec![])]), None).is_err());
+    }
+
+    #[test]
+    fn an_empty_list_keeps_all_and_delete_all_nothing() {
+        let kept = |value: Value| taken::<Option<Kept>>(value, None).unwrap().map(Kept::into_texts);
+        for value in [
+            Value::List(vec![]),
+            "[]".into(),
+            "".into(),
+            false.into(),
+            Map::new().into(),
+        ] {
+            assert_eq!(kept(value), None);
+        }
+        assert_eq!(kept("delete_all".into()), Some(vec![]));
+        assert_eq!(kept("a,b".into()), Some(vec!["a".to_owned(), "b".to_owned()]));
+        assert_eq!(kept(Value::List(vec![Value::Int(1)])), Some(vec!["1".to_owned()]));
     }
 
     #[test]

@@ -32,11 +32,6 @@ impl Language {
         whole.or_else(|| Self::exact(&primary))
     }
 
-    /// The default language.
-    pub fn default() -> Self {
-        Self(Self::DEFAULT.to_owned())
-    }
-
     /// Whether it is the default language.
     pub fn is_default(&self) -> bool {
         self.0 == Self::DEFAULT
@@ -48,6 +43,7 @@ impl Language {
     }
 
     /// The language without its region: `pt` of `pt-BR`.
+    #[must_use]
     pub fn primary(&self) -> Self {
         Self(self.0.split(['-', '_']).next().unwrap_or_default().to_owned())
     }
@@ -78,6 +74,13 @@ impl Language {
             }
         }
         best.map(|(_, language)| language)
+    }
+}
+
+/// The default language.
+impl Default for Language {
+    fn default() -> Self {
+        Self(Self::DEFAULT.to_owned())
     }
 }
 

@@ -32,7 +32,7 @@ const USER_TYPES: &str = "'visitor'|'lead'|'user'|'agent'|'admin'|'bot'";
 const UTC: &str = "YYYY-MM-DD HH:MM:SS, UTC";
 
 /// Every record.
-pub static SHAPES: [Shape; 10] = [
+pub static SHAPES: [Shape; 11] = [
     Shape {
         name: "User",
         doc: "A user: visitor, lead, user, agent or admin.",
@@ -178,10 +178,22 @@ pub static SHAPES: [Shape; 10] = [
         fields: &[
             field("id", "string", ""),
             field("title", "string", ""),
-            field("content", "string", "HTML"),
+            field("content", "string", "HTML, or in lists the beginning of its text"),
             field("link", "string", "URL"),
             field("categories", "list<string>", "ids of categories"),
+            field(
+                "language?",
+                "string",
+                "where every language is asked for; empty for an original",
+            ),
+            field("parent_id?", "string", "likewise, the id of its original"),
         ],
+    },
+    Shape {
+        name: "ArticleCategory",
+        doc: "A category of articles.",
+        base: None,
+        fields: &[field("id", "string", ""), field("title", "string", "")],
     },
 ];
 
@@ -201,9 +213,10 @@ impl Shape {
     pub fn php_type(&self) -> String {
         let fields: Vec<String> = self
             .all_fields()
-            .map(|field| match field.name.contains('/') {
-                true => format!("'{}': {}", field.name, field.php_type),
-                false => format!("{}: {}", field.name, field.php_type),
+            .map(|field| {
+                // PHPStan reads a key that is no word in quotes only.
+                let quote = if field.name.contains('/') { "'" } else { "" };
+                format!("{quote}{}{quote}: {}", field.name, field.php_type)
             })
             .collect();
         format!("array{{{}}}", fields.join(", "))

@@ -180,16 +180,14 @@ async fn get_translations(cx: &Context<'_>) -> Result<Map> {
 
 async fn get_translation(cx: &Context<'_>, language: Option<String>) -> Result<Option<Value>> {
     let languages = installed(cx)?;
-    match language {
-        Some(code) => Language::exact(&code).map_or(Ok(None), |language| one(&languages, &language)),
-        None => {
-            let nearest = language_of(cx, None).await?.with_primary();
-            let mut found = nearest
-                .iter()
-                .filter_map(|language| one(&languages, language).transpose());
-            found.next().transpose()
-        }
+    if let Some(code) = language {
+        return Language::exact(&code).map_or(Ok(None), |language| one(&languages, &language));
     }
+    let nearest = language_of(cx, None).await?.with_primary();
+    let mut found = nearest
+        .iter()
+        .filter_map(|language| one(&languages, language).transpose());
+    found.next().transpose()
 }
 
 async fn save_translations(cx: &Context<'_>, translations: Map) -> Result<bool> {

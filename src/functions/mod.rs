@@ -1,5 +1,6 @@
 //! The public functions, one room per section of the contract, and the list of the sections.
 
+mod articles;
 pub mod catalog;
 mod conversations;
 mod database;
@@ -19,6 +20,7 @@ pub static SECTIONS: &[(&str, &[Function])] = &[
     ("Database", database::FUNCTIONS),
     ("Language and translations", language::FUNCTIONS),
     ("Settings, articles, automations and utilities", settings::FUNCTIONS),
+    ("Settings, articles, automations and utilities", articles::FUNCTIONS),
     ("Settings, articles, automations and utilities", system::FUNCTIONS),
 ];
 

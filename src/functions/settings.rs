@@ -168,10 +168,17 @@ fn completed(translated: Option<Value>, original: Option<Value>) -> Option<Value
             }
             Some(children.into())
         }
-        (Some(Value::Null), original) => original,
-        (Some(Value::Bytes(text)), original) if text.is_empty() => original,
-        (Some(Value::List(items)), original) if items.is_empty() => original,
+        (Some(translated), original) if says_nothing(&translated) => original,
         (Some(translated), _) => Some(translated),
         (None, original) => original,
+    }
+}
+
+fn says_nothing(translated: &Value) -> bool {
+    match translated {
+        Value::Null => true,
+        Value::Bytes(text) => text.is_empty(),
+        Value::List(items) => items.is_empty(),
+        _ => false,
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::Context;
-use super::db::{Builder, OnUnknown};
+use super::db::{Builder, OnUnknown, Param, Sql, Transaction};
 use crate::contract::error::{Error, Result};
 use crate::contract::{Value, json};
 use crate::params;
@@ -12,6 +12,17 @@ const ROWS: &str = "
     SELECT name, value
     FROM sb_settings
     WHERE name IN ";
+
+const ROWS_LIKE: &str = "
+    SELECT name, value
+    FROM sb_settings
+    WHERE name LIKE ?";
+
+const LOCKED_ROWS_LIKE: &str = "
+    SELECT name, value
+    FROM sb_settings
+    WHERE name LIKE ?
+    FOR UPDATE";
 
 /// One statement for all rows, so that all of them are stored or none.
 const STORE: &str = "
@@ -34,11 +45,6 @@ const LOCKED_ROW: &str = "
     WHERE name = ?
     FOR UPDATE";
 
-const REWRITE: &str = "
-    UPDATE sb_settings
-    SET value = ?
-    WHERE name = ?";
-
 /// What the name of a row may have.
 const NAME_LIMIT: usize = 191;
 
@@ -51,11 +57,13 @@ impl Context<'_> {
         let mut query = Builder::new(ROWS, Vec::new());
         query.list(names);
         let (sql, params) = query.finish();
-        let rows: Vec<(String, Option<Vec<u8>>)> = self.database()?.rows(sql, params).await?;
-        let decoded = rows
-            .into_iter()
-            .filter_map(|(name, text)| Some((name, json::decode(&text?)?)));
-        Ok(decoded.collect())
+        Ok(decoded(self.database()?.rows(sql, params).await?))
+    }
+
+    /// The rows whose names begin so, decoded. What is no JSON counts as no row.
+    pub async fn stored_rows_like(&self, beginning: &'static str) -> Result<BTreeMap<String, Value>> {
+        let pattern = format!("{beginning}%");
+        Ok(decoded(self.database()?.rows(ROWS_LIKE, params![pattern]).await?))
     }
 
     /// Writes rows, in place of those that have their names: all of them or none.
@@ -63,18 +71,9 @@ impl Context<'_> {
         if rows.keys().any(|name| name.chars().nth(NAME_LIMIT).is_some()) {
             return Err(Error::too_long("the name of a row", "191 characters"));
         }
-        // By name: writers that meet take their locks in one order.
-        let mut statement = Builder::new(STORE, Vec::new());
-        for (position, (name, value)) in rows.iter().enumerate() {
-            statement.add(if position == 0 { "" } else { ", " }, Vec::new());
-            statement.add("(?, ?)", params![name, json::encode(value)]);
+        if let Some((sql, params)) = store_statement(&rows) {
+            self.database()?.execute(sql, params).await?;
         }
-        if statement.has_no_params() {
-            return Ok(());
-        }
-        statement.add(REPLACE_VALUE, Vec::new());
-        let (sql, params) = statement.finish();
-        self.database()?.execute(sql, params).await?;
         Ok(())
     }
 
@@ -87,15 +86,57 @@ impl Context<'_> {
     ) -> Result<T> {
         self.database()?
             .transaction(OnUnknown::Report, async |transaction| {
-                transaction.execute(LOCK_ROW, params![name]).await?;
-                let row: Option<(Option<Vec<u8>>,)> = transaction.row(LOCKED_ROW, params![name]).await?;
-                let now = row.and_then(|(text,)| json::decode(&text?)).unwrap_or_default();
-                let (next, result) = change(now)?;
+                let (next, result) = change(transaction.locked_row(name).await?)?;
                 if let Some(next) = next {
-                    transaction.execute(REWRITE, params![json::encode(&next), name]).await?;
+                    transaction.put_rows(&BTreeMap::from([(name.to_owned(), next)])).await?;
                 }
                 Ok(result)
             })
             .await
     }
+}
+
+impl Transaction<'_> {
+    /// A row, which nobody else can change any more; null when there is none, or what is no JSON.
+    pub async fn locked_row(&mut self, name: &str) -> Result<Value> {
+        self.execute(LOCK_ROW, params![name]).await?;
+        let row: Option<(Option<Vec<u8>>,)> = self.row(LOCKED_ROW, params![name]).await?;
+        Ok(row.and_then(|(text,)| json::decode(&text?)).unwrap_or_default())
+    }
+
+    /// The rows whose names begin so, which nobody else can change any more.
+    pub async fn locked_rows_like(&mut self, beginning: &'static str) -> Result<BTreeMap<String, Value>> {
+        Ok(decoded(
+            self.rows(LOCKED_ROWS_LIKE, params![format!("{beginning}%")]).await?,
+        ))
+    }
+
+    /// Writes rows, in place of those that have their names.
+    pub async fn put_rows(&mut self, rows: &BTreeMap<String, Value>) -> Result<()> {
+        if let Some((sql, params)) = store_statement(rows) {
+            self.execute(sql, params).await?;
+        }
+        Ok(())
+    }
+}
+
+/// The statement that writes rows, if there are any. By name: writers that meet take their locks in one order.
+fn store_statement(rows: &BTreeMap<String, Value>) -> Option<(Sql, Vec<Param>)> {
+    let mut statement = Builder::new(STORE, Vec::new());
+    for (position, (name, value)) in rows.iter().enumerate() {
+        statement.add(if position == 0 { "" } else { ", " }, Vec::new());
+        statement.add("(?, ?)", params![name, json::encode(value)]);
+    }
+    if statement.has_no_params() {
+        return None;
+    }
+    statement.add(REPLACE_VALUE, Vec::new());
+    Some(statement.finish())
+}
+
+fn decoded(rows: Vec<(String, Option<Vec<u8>>)>) -> BTreeMap<String, Value> {
+    let decoded = rows
+        .into_iter()
+        .filter_map(|(name, text)| Some((name, json::decode(&text?)?)));
+    decoded.collect()
 }

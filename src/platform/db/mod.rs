@@ -42,7 +42,8 @@ const RETRY_LIMIT: Duration = Duration::from_secs(3);
 /// But after a conflict with others so many tries follow, however long they take.
 const CONFLICTS: u32 = 3;
 
-/// What an upgrade adds to the tables of the field: indexes, whose names begin with `x_`, and the library's own tables.
+/// What not every database has: indexes, whose names begin with `x_`, the articles of younger ones, and the library's
+/// own tables.
 const OPTIONAL_PARTS: &str = "
     SELECT INDEX_NAME
     FROM information_schema.STATISTICS
@@ -50,7 +51,7 @@ const OPTIONAL_PARTS: &str = "
     UNION
     SELECT TABLE_NAME
     FROM information_schema.TABLES
-    WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME IN ('sb_idempotency', 'sb_outbox')";
+    WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME IN ('sb_articles', 'sb_idempotency', 'sb_outbox')";
 
 /// A database and the connection to it.
 #[derive(Default)]

@@ -1,0 +1,47 @@
+//! The ratings of articles: row `article-ratings`, article id → list of 1 and -1.
+
+use crate::contract::args::Items;
+use crate::contract::error::{Code, Error, Result};
+use crate::contract::{Argument, Key, Map, Value};
+use crate::platform::Context;
+
+const RATINGS: &str = "article-ratings";
+
+/// What an id may have: that of a column it could stand in.
+const ID_LIMIT: usize = 191;
+
+/// Adds a rating to an article, or gives its ratings.
+pub(super) async fn article_ratings(cx: &Context<'_>, article_id: String, rating: Value) -> Result<Value> {
+    if article_id.chars().nth(ID_LIMIT).is_some() {
+        return Err(Error::too_long("article_id", "191 characters"));
+    }
+    let key = Key::from(article_id);
+    if Option::<i64>::from_value(rating.clone()) == Some(None) {
+        let stored = cx.stored(RATINGS).await?.unwrap_or_default();
+        return Ok(ratings_of(stored.get(&key).cloned()).into());
+    }
+    let rating = match i64::from_value(rating) {
+        Some(1) => 1,
+        Some(0 | -1) => -1,
+        _ => return Err(Code::InvalidRating.into()),
+    };
+    cx.rewrite(RATINGS, |stored| {
+        let mut all = Map::from_value(stored).unwrap_or_default();
+        let mut ratings = ratings_of(all.get(&key).cloned());
+        ratings.push(Value::Int(rating));
+        all.insert(key.clone(), ratings.into());
+        Ok((Some(all.into()), Value::Bool(true)))
+    })
+    .await
+}
+
+/// The ratings of one article, as numbers.
+fn ratings_of(stored: Option<Value>) -> Vec<Value> {
+    let entries = stored
+        .and_then(Items::from_value)
+        .map_or_else(Vec::new, |Items(entries)| entries);
+    let numbers = entries.into_iter().filter_map(i64::from_value);
+    numbers
+        .map(|rating| Value::Int(if rating > 0 { 1 } else { -1 }))
+        .collect()
+}
