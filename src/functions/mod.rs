@@ -1,6 +1,7 @@
 //! The public functions, one room per section of the contract, and the list of the sections.
 
 pub mod catalog;
+mod chatbot;
 mod conversations;
 mod database;
 mod events;
@@ -18,6 +19,7 @@ pub static SECTIONS: &[(&str, &[Function])] = &[
     ("Conversations and messages", conversations::FUNCTIONS),
     ("Database", database::FUNCTIONS),
     ("Language and translations", language::FUNCTIONS),
+    ("Chatbot integration", chatbot::FUNCTIONS),
     ("Settings, articles, automations and utilities", settings::FUNCTIONS),
     ("Settings, articles, automations and utilities", system::FUNCTIONS),
 ];
