@@ -5,6 +5,8 @@
 // Tests may panic, their helpers too.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, clippy::print_stderr)]
 
+#[path = "support/installed.rs"]
+mod installed;
 #[allow(dead_code)]
 #[path = "support/stand_in.rs"]
 mod stand_in;
@@ -15,20 +17,15 @@ mod teamchat;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
+use installed::Installed;
 use sb::contract::error::{Error, Exit, Outcome, ProviderError, Result};
 use sb::contract::value::Failure;
-use sb::contract::{Arguments, Value, json};
-use sb::functions;
-use sb::platform::context::Request;
+use sb::contract::{Value, json};
 use sb::platform::engine::Engine;
-use sb::platform::host::PlainHost;
 use sb::platform::http::{Http, Limits};
 use sb::providers::teamchat::{Member, Workspace};
 use secrecy::SecretString;
 use stand_in::{Reply, StandIn, nowhere};
-use support::bench::Installation;
-use support::case::Given;
-use support::database::{Database, Server};
 use teamchat::{PEOPLE, TOKEN};
 
 /// The people of the workspace at an address.
@@ -187,38 +184,8 @@ fn a_service_that_cannot_be_reached_or_is_silent_is_an_error() {
     assert_eq!(failure(&server.url("/"), TOKEN).outcome, Outcome::Unknown);
 }
 
-/// An installation on the test server, with these settings and what further statements make.
-struct Installed {
-    engine: Engine,
-    host: PlainHost,
-}
-
-impl Installed {
-    fn new(name: &str, settings: &serde_json::Value, further: &[&str]) -> Self {
-        let server = Server::of_environment().unwrap();
-        let settings = settings.to_string().replace('\\', r"\\").replace('\'', "''");
-        let settings = format!("INSERT INTO sb_settings (name, value) VALUES ('settings', '{settings}')");
-        let given = Given {
-            fixture: "empty".into(),
-            sql: std::iter::once(settings)
-                .chain(further.iter().map(|sql| (*sql).to_owned()))
-                .collect(),
-            ..Given::default()
-        };
-        let database = Database::create(&server, name, &given).unwrap();
-        Self {
-            engine: Engine::default(),
-            host: PlainHost::new(Installation::of(&server, &database).constants),
-        }
-    }
-
-    /// One call, in a request of its own.
-    fn teamchat_users(&self) -> Exit {
-        let function = functions::find("sb_teamchat_users").unwrap();
-        let arguments = Arguments::new(Vec::new());
-        let result = function.run(&self.engine, &self.host, &Request::default(), arguments);
-        result.map_or_else(|error| function.exit(error), Exit::Value)
-    }
+fn users(installation: &Installed) -> Exit {
+    installation.exit("sb_teamchat_users", &serde_json::json!([]))
 }
 
 fn settings(url: &str, token: &str) -> serde_json::Value {
@@ -246,11 +213,12 @@ fn the_function_gives_people_agents_and_who_is_who() {
         r#"INSERT INTO sb_settings (name, value) VALUES ('teamchat-agents', '{"U0001":"1","U0002":2,"U0003":""}')"#;
     let installation = Installed::new(
         "people, agents and who is who",
+        "empty",
         // Pasted with a line break after it.
         &settings(&workspace.url("/api"), &format!("{TOKEN}\n")),
         &[PEOPLE_ROWS, rows],
     );
-    let Exit::Value(value) = installation.teamchat_users() else {
+    let Exit::Value(value) = users(&installation) else {
         panic!("no value")
     };
     let value: serde_json::Value = serde_json::from_str(&json::encode(&value)).unwrap();
@@ -277,7 +245,7 @@ fn the_function_gives_an_empty_map_when_nobody_was_saved() {
         ("a list", row("[]")),
         ("no JSON", row("{broken")),
     ] {
-        let Exit::Value(value) = Installed::new(name, &settings, &[&row]).teamchat_users() else {
+        let Exit::Value(value) = users(&Installed::new(name, "empty", &settings, &[&row])) else {
             panic!("no value")
         };
         assert_eq!(value.get(&"saved".into()), Some(&Value::Map(sb::contract::Map::new())));
@@ -293,7 +261,7 @@ fn the_function_gives_an_error_object_without_the_token_when_the_service_fails()
         ("refused", refusing.url("/api/"), "invalid_auth"),
         ("down", nowhere(), "cannot be reached: Connection refused"),
     ] {
-        let failure = error_object(Installed::new(name, &settings(&url, token), &[]).teamchat_users());
+        let failure = error_object(users(&Installed::new(name, "empty", &settings(&url, token), &[])));
         assert_eq!(
             (failure.code.as_str(), failure.function.as_str()),
             ("teamchat-error", "sb_teamchat_users")
@@ -301,7 +269,12 @@ fn the_function_gives_an_error_object_without_the_token_when_the_service_fails()
         assert!(failure.message.contains(message), "{}", failure.message);
         assert!(!format!("{failure:?}").contains(token));
     }
-    let failure = error_object(Installed::new("no token", &settings(&nowhere(), ""), &[]).teamchat_users());
+    let failure = error_object(users(&Installed::new(
+        "no token",
+        "empty",
+        &settings(&nowhere(), ""),
+        &[],
+    )));
     assert_eq!(
         (failure.code.as_str(), failure.message.as_str()),
         ("configuration", "teamchat-token is not set")
@@ -312,9 +285,9 @@ fn the_function_gives_an_error_object_without_the_token_when_the_service_fails()
 fn the_function_takes_a_new_connection_when_the_service_has_closed_the_old_one() {
     let body = r#"{"ok":true,"members":[{"id":"U1","name":"one"}],"cache_ts":1}"#;
     let workspace = StandIn::start(move |_| Reply::json(body).and_hang_up());
-    let installation = Installed::new("closed", &settings(&workspace.url("/"), TOKEN), &[]);
+    let installation = Installed::new("closed", "empty", &settings(&workspace.url("/"), TOKEN), &[]);
     for _ in 0..3 {
-        let Exit::Value(value) = installation.teamchat_users() else {
+        let Exit::Value(value) = users(&installation) else {
             panic!("no value")
         };
         assert_eq!(

@@ -1,7 +1,12 @@
 //! The classes of the contract.
 
 use ext_php_rs::prelude::*;
-use sb::contract::value::{Failure, FailureClass};
+use ext_php_rs::types::Zval;
+use ext_php_rs::zend::ce;
+use sb::contract::args::Unreadable;
+use sb::contract::value::{Failure, FailureClass, Key, Map, Value};
+
+use crate::zval;
 
 /// An error: what failed, and why.
 #[php_class]
@@ -12,6 +17,16 @@ pub struct SBError(pub Failure);
 #[php_class]
 #[php(name = "SBValidationError")]
 pub struct SBValidationError(pub Failure);
+
+/// An intent of the chatbot. Functions see it as the map of its arguments.
+#[php_class]
+#[php(name = "SBChatbotIntent")]
+pub struct SBChatbotIntent(pub Map);
+
+/// The values of an entity of the chatbot. Functions see it as the map of its arguments.
+#[php_class]
+#[php(name = "SBChatbotEntity")]
+pub struct SBChatbotEntity(pub Map);
 
 #[php_impl]
 #[php(change_method_case = "none")]
@@ -66,4 +81,48 @@ impl SBValidationError {
     pub fn code(&self) -> String {
         self.0.code.clone()
     }
+}
+
+#[php_impl]
+#[php(change_method_case = "none")]
+impl SBChatbotIntent {
+    /// Makes an intent.
+    #[php(optional = language)]
+    pub fn __construct(
+        training_phrases: &Zval,
+        responses: &Zval,
+        language: Option<&Zval>,
+        name: Option<&Zval>,
+    ) -> PhpResult<Self> {
+        let arguments = [
+            ("training_phrases", Some(training_phrases)),
+            ("responses", Some(responses)),
+            ("language", language),
+            ("name", name),
+        ];
+        map_of("SBChatbotIntent", arguments).map(Self)
+    }
+}
+
+#[php_impl]
+#[php(change_method_case = "none")]
+impl SBChatbotEntity {
+    /// Makes the values of an entity.
+    #[php(optional = name)]
+    pub fn __construct(values: &Zval, name: Option<&Zval>) -> PhpResult<Self> {
+        map_of("SBChatbotEntity", [("values", Some(values)), ("name", name)]).map(Self)
+    }
+}
+
+/// The arguments by their names; what is not given is null.
+fn map_of<const N: usize>(class: &str, arguments: [(&'static str, Option<&Zval>); N]) -> PhpResult<Map> {
+    let entries = arguments.into_iter().map(|(name, argument)| {
+        let value = argument.map_or(Ok(Value::Null), zval::read);
+        let value = value.map_err(|Unreadable| {
+            let message = format!("{class}::__construct(): argument ${name} must be {}", zval::PLAIN);
+            PhpException::new(message, 0, ce::type_error())
+        });
+        Ok((Key::from(name), value?))
+    });
+    entries.collect()
 }

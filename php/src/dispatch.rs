@@ -132,7 +132,7 @@ fn arguments(function: &Function, frame: &ExecuteData) -> Result<Arguments> {
         };
         arguments.push(read.map_err(|Unreadable| Error::Argument {
             name: param.name,
-            expected: "a plain value or an array of them",
+            expected: zval::PLAIN,
         })?);
     }
     Ok(Arguments::new(arguments))

@@ -31,6 +31,8 @@ pub fn get_module(module: ModuleBuilder) -> ModuleBuilder {
         .request_shutdown_function(module::request_shutdown)
         .info_function(module::info)
         .class::<classes::SBError>()
-        .class::<classes::SBValidationError>();
+        .class::<classes::SBValidationError>()
+        .class::<classes::SBChatbotIntent>()
+        .class::<classes::SBChatbotEntity>();
     dispatch::register(module)
 }

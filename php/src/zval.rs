@@ -9,11 +9,14 @@ use rustc_hash::FxHashMap;
 use sb::contract::args::{Given, Table, Unreadable};
 use sb::contract::value::{Columns, FailureClass, Key, Map, Records, Value};
 
-use crate::classes::{SBError, SBValidationError};
+use crate::classes::{SBChatbotEntity, SBChatbotIntent, SBError, SBValidationError};
 use crate::engine::{memory_ceiling, memory_used, set_text};
 
 /// Deeper than any structure that is meant, and far from the end of the stack: an array may hold itself.
 const DEPTH: usize = 128;
+
+/// What an argument must be to be read.
+pub const PLAIN: &str = "a plain value or an array of them";
 
 /// Reads an argument.
 pub fn read(zval: &Zval) -> Result<Value, Unreadable> {
@@ -77,6 +80,10 @@ fn read_object(object: &ZendObject) -> Result<Value, Unreadable> {
         error.0.clone()
     } else if let Some(error) = ZendClassObject::<SBValidationError>::from_zend_obj(object) {
         error.0.clone()
+    } else if let Some(intent) = ZendClassObject::<SBChatbotIntent>::from_zend_obj(object) {
+        return Ok(Value::Map(intent.0.clone()));
+    } else if let Some(entity) = ZendClassObject::<SBChatbotEntity>::from_zend_obj(object) {
+        return Ok(Value::Map(entity.0.clone()));
     } else {
         return Err(Unreadable);
     };

@@ -4,7 +4,11 @@
 //! `"false"`, `""` and null for "not given". An argument type says here, once, what it takes; behind this
 //! file everything is typed.
 
+mod chatbot;
+
 use chrono::{NaiveDate, NaiveDateTime, NaiveTime};
+
+pub use chatbot::{EntityValue, EntityValues, Intent, Intents, Phrases};
 
 use super::error::{Error, Result};
 use super::ids::UserId;

@@ -47,6 +47,7 @@ pub enum Error {
 #[non_exhaustive]
 #[allow(missing_docs)]
 pub enum Code {
+    ChatbotNotActive,
     ConversationNotFound,
     DuplicateEmail,
     EmptyMessage,
@@ -61,7 +62,8 @@ pub enum Code {
 
 impl Code {
     /// All codes: `sb_is_validation_error` knows them by their texts.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
+        Self::ChatbotNotActive,
         Self::ConversationNotFound,
         Self::DuplicateEmail,
         Self::EmptyMessage,
@@ -77,6 +79,7 @@ impl Code {
     /// The text of the contract.
     pub const fn text(self) -> &'static str {
         match self {
+            Self::ChatbotNotActive => "chatbot-not-active",
             Self::ConversationNotFound => "conversation-not-found",
             Self::DuplicateEmail => "duplicate-email",
             Self::EmptyMessage => "empty-message",
@@ -166,6 +169,15 @@ pub enum DatabaseErrorForm {
     Text,
 }
 
+/// What a function gives when an outside service failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ProviderErrorForm {
+    /// An error object; for a service that could not be reached as [`DatabaseErrorForm`] says.
+    Object,
+    /// The service's own error response as it came; the text of the failure when it gave none.
+    AsItIs,
+}
+
 impl Error {
     /// The refusal for lack of rights.
     pub fn security(message: impl Into<String>) -> Self {
@@ -232,7 +244,7 @@ impl Error {
     }
 
     /// The table: how this error leaves `function`.
-    pub fn exit(self, function: &str, database: DatabaseErrorForm) -> Exit {
+    pub fn exit(self, function: &str, database: DatabaseErrorForm, provider: ProviderErrorForm) -> Exit {
         let failure = |error: &Self| Failure {
             class: FailureClass::Error,
             code: error.code(),
@@ -245,10 +257,14 @@ impl Error {
             Self::Database(error) if database == DatabaseErrorForm::Text => {
                 Exit::Value(Value::from(error.message.as_str()))
             }
-            Self::Provider(error) if database == DatabaseErrorForm::Text && error.response.is_none() => {
-                Exit::Value(Value::from(error.message.as_str()))
-            }
-            Self::Refused { .. } | Self::Database(_) | Self::Provider(_) => Exit::Object(failure(&self)),
+            Self::Provider(error) => match (&error.response, database, provider) {
+                (Some(response), _, ProviderErrorForm::AsItIs) => Exit::Value(response.clone()),
+                (None, DatabaseErrorForm::Text, _) | (None, _, ProviderErrorForm::AsItIs) => {
+                    Exit::Value(Value::from(error.message.as_str()))
+                }
+                _ => Exit::Object(failure(&self)),
+            },
+            Self::Refused { .. } | Self::Database(_) => Exit::Object(failure(&self)),
             Self::Argument { .. } => Exit::Exception(Exception::Type, failure(&self)),
             Self::Missing { .. } => Exit::Exception(Exception::ArgumentCount, failure(&self)),
             Self::Internal(_) => Exit::Exception(Exception::Error, failure(&self)),
@@ -312,10 +328,11 @@ mod tests {
     #[test]
     fn a_database_error_leaves_as_the_function_says() {
         assert_eq!(
-            refused_by_server().exit("sb_send_message", DatabaseErrorForm::Text),
+            refused_by_server().exit("sb_send_message", DatabaseErrorForm::Text, ProviderErrorForm::AsItIs),
             Exit::Value("no table".into())
         );
-        let Exit::Object(failure) = refused_by_server().exit("sb_get_user", DatabaseErrorForm::Object) else {
+        let exit = refused_by_server().exit("sb_get_user", DatabaseErrorForm::Object, ProviderErrorForm::AsItIs);
+        let Exit::Object(failure) = exit else {
             panic!("not an object")
         };
         assert_eq!(
@@ -340,14 +357,22 @@ mod tests {
             ("teamchat-error", 502)
         );
         assert_eq!(
-            unreachable.exit("sb_send_teamchat_message", DatabaseErrorForm::Text),
+            unreachable.exit(
+                "sb_send_teamchat_message",
+                DatabaseErrorForm::Text,
+                ProviderErrorForm::Object
+            ),
             Exit::Value("no answer".into())
         );
+        for (response, value) in [(None, "no answer".into()), (Some(7.into()), Value::Int(7))] {
+            let exit = error(response).exit("sb_send_sms", DatabaseErrorForm::Object, ProviderErrorForm::AsItIs);
+            assert_eq!(exit, Exit::Value(value));
+        }
         for (error, form) in [
             (error(None), DatabaseErrorForm::Object),
             (error(Some(Value::Bool(false))), DatabaseErrorForm::Text),
         ] {
-            let Exit::Object(failure) = error.exit("sb_teamchat_users", form) else {
+            let Exit::Object(failure) = error.exit("sb_teamchat_users", form, ProviderErrorForm::Object) else {
                 panic!("not an object")
             };
             assert_eq!(
@@ -359,7 +384,7 @@ mod tests {
 
     #[test]
     fn codes_are_values_and_wrong_arguments_are_exceptions() {
-        let exit = |error: Error| error.exit("sb_x", DatabaseErrorForm::Object);
+        let exit = |error: Error| error.exit("sb_x", DatabaseErrorForm::Object, ProviderErrorForm::Object);
         assert_eq!(exit(Code::DuplicateEmail.into()), Exit::Value("duplicate-email".into()));
         assert_eq!(exit(Error::NotFound), Exit::Value(false.into()));
         assert!(matches!(

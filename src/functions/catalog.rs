@@ -5,7 +5,7 @@ use std::future::Future;
 use std::pin::Pin;
 
 use crate::contract::args::Given;
-use crate::contract::error::{DatabaseErrorForm, Error, Exit, Result};
+use crate::contract::error::{DatabaseErrorForm, Error, Exit, ProviderErrorForm, Result};
 use crate::contract::{Arguments, Key, Map, Value};
 use crate::platform::Context;
 use crate::platform::context::Request;
@@ -28,6 +28,8 @@ pub struct Function {
     pub database_errors: DatabaseErrorForm,
     /// What may answer at once.
     pub known: Option<Known>,
+    /// What it gives when an outside service fails.
+    pub provider_errors: ProviderErrorForm,
     /// What runs it.
     pub body: Body,
 }
@@ -91,7 +93,7 @@ impl Function {
 
     /// How an error of this function leaves.
     pub fn exit(&self, error: Error) -> Exit {
-        error.exit(self.name, self.database_errors)
+        error.exit(self.name, self.database_errors, self.provider_errors)
     }
 
     /// How many of the arguments must be given.
@@ -141,6 +143,8 @@ pub const fn plain(name: &'static str) -> &'static str {
 ///     async fn sb_new_conversation(user_id: UserId) -> "string" => new_conversation, database_errors_as_text;
 ///     /// …
 ///     async fn sb_get_setting(setting: String) -> "mixed" => [known_setting] get_setting;
+///     /// …
+///     async fn sb_chatbot_get_agent() -> "array<string, mixed>|string" => get_agent, provider_errors_as_they_are;
 /// }
 /// ```
 ///
@@ -167,6 +171,7 @@ macro_rules! functions {
             protected: $crate::functions!(@protected $($flag)*),
             database_errors: $crate::functions!(@errors $($flag)*),
             known: $crate::functions!(@known $($known)?),
+            provider_errors: $crate::functions!(@provider $($flag)*),
             body: $crate::functions!(@$kind $body; $($arg: $type $(= $default)?),*),
         }),*];
         $($crate::functions!(@check $kind $($flag)*);)*
@@ -200,4 +205,7 @@ macro_rules! functions {
     (@errors) => { $crate::contract::error::DatabaseErrorForm::Object };
     (@errors database_errors_as_text $($flag:ident)*) => { $crate::contract::error::DatabaseErrorForm::Text };
     (@errors $other:ident $($flag:ident)*) => { $crate::functions!(@errors $($flag)*) };
+    (@provider) => { $crate::contract::error::ProviderErrorForm::Object };
+    (@provider provider_errors_as_they_are $($flag:ident)*) => { $crate::contract::error::ProviderErrorForm::AsItIs };
+    (@provider $other:ident $($flag:ident)*) => { $crate::functions!(@provider $($flag)*) };
 }

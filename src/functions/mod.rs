@@ -2,6 +2,7 @@
 
 mod articles;
 pub mod catalog;
+mod chatbot;
 mod conversations;
 mod database;
 mod events;
@@ -19,6 +20,7 @@ pub static SECTIONS: &[(&str, &[Function])] = &[
     ("Conversations and messages", conversations::FUNCTIONS),
     ("Database", database::FUNCTIONS),
     ("Language and translations", language::FUNCTIONS),
+    ("Chatbot integration", chatbot::FUNCTIONS),
     ("Settings, articles, automations and utilities", settings::FUNCTIONS),
     ("Settings, articles, automations and utilities", articles::FUNCTIONS),
     ("Settings, articles, automations and utilities", system::FUNCTIONS),

@@ -15,6 +15,7 @@ use super::crypto::{self, Keys, Purpose};
 use super::db::Database;
 use super::host::{Cookie, Host};
 use super::http::{Http, Service};
+use super::kept::Kept;
 use super::languages::{self, Dictionary, Languages};
 use super::outbox::Recorded;
 use super::settings::{self, Settings};
@@ -35,6 +36,7 @@ pub struct Process {
     settings: settings::Cache,
     languages: languages::Cache,
     http: Http,
+    kept: Kept,
 }
 
 impl Process {
@@ -283,6 +285,11 @@ impl<'a> Context<'a> {
     /// What waits to be delivered, once.
     pub fn take_deliveries(&self) -> Vec<Recorded> {
         self.request.deliveries.take()
+    }
+
+    /// What outside services have given for a while.
+    pub fn kept(&self) -> &Kept {
+        &self.process.kept
     }
 
     /// The keys that the installation encrypts with.

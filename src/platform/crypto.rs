@@ -172,6 +172,15 @@ pub fn hmac_sha256(key: &SecretString, text: &[u8]) -> Result<String> {
     Ok(hexadecimal(&signature))
 }
 
+/// The signature RS256 (RFC 7518) of a text by a private key in PEM; `None` when it is no RSA key.
+pub fn sign_rs256(key: &SecretString, text: &[u8]) -> Option<Vec<u8>> {
+    let key = PKey::private_key_from_pem(key.expose_secret().as_bytes())
+        .ok()
+        .filter(|key| key.id() == Id::RSA)?;
+    let mut signer = Signer::new(MessageDigest::sha256(), &key).ok()?;
+    signer.sign_oneshot_to_vec(text).ok()
+}
+
 fn hexadecimal(bytes: &[u8]) -> String {
     let digits = bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]);
     digits.filter_map(|digit| char::from_digit(digit.into(), 16)).collect()

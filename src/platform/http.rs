@@ -76,10 +76,18 @@ pub struct Service<'a> {
 /// A request to a service. Its path, parameters and headers may hold credentials: none of them is ever shown.
 pub struct Request<'a> {
     method: Method,
-    path: &'a [&'a str],
-    query: Vec<(&'static str, Cow<'a, str>)>,
+    path: Path<'a>,
+    query: Vec<(Cow<'a, str>, Cow<'a, str>)>,
     headers: Vec<(&'static str, SecretString)>,
     body: Option<Body<'a>>,
+}
+
+/// Where below the base address a request goes.
+enum Path<'a> {
+    /// Segments, to be escaped.
+    Segments(&'a [&'a str]),
+    /// A path and its parameters, as a caller of the library wrote them.
+    Written(&'a str),
 }
 
 /// What a request carries.
@@ -180,12 +188,31 @@ impl Service<'_> {
         self.error(message.into(), Outcome::NotDone, response)
     }
 
+    /// The error of an answer that is none of the service's, from a proxy or a wrong address. Its text is not shown: it
+    /// may be a whole page, and repeat a credential.
+    pub fn foreign(&self, answer: &Answer) -> Error {
+        let message = format!(
+            "an answer that is not the service's, with HTTP status {}",
+            answer.status
+        );
+        self.refusal(message, None)
+    }
+
     fn build(&self, request: Request<'_>) -> Result<reqwest::Request> {
         let mut url = self.base.clone();
-        if !request.path.is_empty()
-            && let Ok(mut segments) = url.path_segments_mut()
-        {
-            segments.pop_if_empty().extend(request.path);
+        match request.path {
+            Path::Segments([]) => {}
+            Path::Segments(path) => {
+                if let Ok(mut segments) = url.path_segments_mut() {
+                    segments.pop_if_empty().extend(path);
+                }
+            }
+            Path::Written(path) => {
+                let (path, parameters) = path.split_once('?').unwrap_or((path, ""));
+                let base = url.path().trim_end_matches('/').to_owned();
+                url.set_path(&format!("{base}/{}", path.trim_start_matches('/')));
+                url.set_query(Some(parameters).filter(|parameters| !parameters.is_empty()));
+            }
         }
         if !request.query.is_empty() {
             url.query_pairs_mut().extend_pairs(request.query);
@@ -279,6 +306,16 @@ impl Service<'_> {
 impl<'a> Request<'a> {
     /// A request for the base address and these segments of a path, which are escaped.
     pub fn new(method: Method, path: &'a [&'a str]) -> Self {
+        Self::to(method, Path::Segments(path))
+    }
+
+    /// A request for the base address and what a caller of the library wrote behind it: a path, perhaps with
+    /// parameters. It leads nowhere but to the service.
+    pub fn written(method: Method, path: &'a str) -> Self {
+        Self::to(method, Path::Written(path))
+    }
+
+    fn to(method: Method, path: Path<'a>) -> Self {
         Self {
             method,
             path,
@@ -290,8 +327,8 @@ impl<'a> Request<'a> {
 
     /// With a parameter in the address.
     #[must_use]
-    pub fn query(mut self, name: &'static str, value: impl Into<Cow<'a, str>>) -> Self {
-        self.query.push((name, value.into()));
+    pub fn query(mut self, name: impl Into<Cow<'a, str>>, value: impl Into<Cow<'a, str>>) -> Self {
+        self.query.push((name.into(), value.into()));
         self
     }
 

@@ -10,6 +10,7 @@ pub mod db;
 pub mod engine;
 pub mod host;
 pub mod http;
+pub mod kept;
 pub mod languages;
 pub mod outbox;
 pub mod records;

@@ -3,4 +3,7 @@
 //! Above the platform, through whose [`Service`](crate::platform::http::Service) every request goes, and below the
 //! functions. It holds no SQL and knows no function.
 
+pub mod chatbot;
+pub mod llm;
+pub mod oauth;
 pub mod teamchat;

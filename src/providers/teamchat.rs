@@ -10,7 +10,7 @@ use serde::de::DeserializeOwned;
 use crate::contract::error::{Code, Error, Result};
 use crate::contract::json;
 use crate::platform::Context;
-use crate::platform::http::{Answer, Method, Request, Service};
+use crate::platform::http::{Method, Request, Service};
 
 /// Where the service is when the settings do not say otherwise.
 const ADDRESS: &str = "https://slack.com/api/";
@@ -80,21 +80,11 @@ impl<'a> Workspace<'a> {
         let verdict: Option<Verdict> = serde_json::from_slice(&answer.body).ok();
         match verdict {
             Some(Verdict { ok: true, .. }) => {
-                serde_json::from_slice(&answer.body).map_err(|_| self.unreadable(&answer))
+                serde_json::from_slice(&answer.body).map_err(|_| self.service.foreign(&answer))
             }
             Some(refusal) => Err(self.service.refusal(refusal.text(), json::decode(&answer.body))),
-            None => Err(self.unreadable(&answer)),
+            None => Err(self.service.foreign(&answer)),
         }
-    }
-
-    /// The error of an answer that is none of the service's, from a proxy or a wrong address. Its text is not shown:
-    /// it may be a whole page.
-    fn unreadable(&self, answer: &Answer) -> Error {
-        let message = format!(
-            "an answer that is not the service's, with HTTP status {}",
-            answer.status
-        );
-        self.service.refusal(message, None)
     }
 }
 

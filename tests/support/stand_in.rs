@@ -25,7 +25,9 @@ pub struct Received {
     pub query: Vec<(String, String)>,
     /// Names in lower case.
     pub headers: Vec<(String, String)>,
+    /// As text, U+FFFD for what is none.
     pub body: String,
+    pub bytes: Vec<u8>,
 }
 
 /// What it does.
@@ -40,7 +42,7 @@ pub enum Reply {
 pub struct Answer {
     pub status: u16,
     pub headers: Vec<(&'static str, String)>,
-    pub body: String,
+    pub body: Vec<u8>,
 }
 
 impl StandIn {
@@ -85,11 +87,11 @@ impl Received {
 
 impl Reply {
     /// An answer in JSON, of status 200.
-    pub fn json(body: impl Into<String>) -> Self {
+    pub fn json(body: impl Into<Vec<u8>>) -> Self {
         Self::of(200, &[("content-type", "application/json; charset=utf-8")], body)
     }
 
-    pub fn of(status: u16, headers: &[(&'static str, &str)], body: impl Into<String>) -> Self {
+    pub fn of(status: u16, headers: &[(&'static str, &str)], body: impl Into<Vec<u8>>) -> Self {
         Self::Answer(Answer {
             status,
             headers: headers
@@ -185,13 +187,15 @@ fn read(connection: usize, stream: &mut impl BufRead) -> Option<Received> {
         query: fields(query),
         headers,
         body: String::new(),
+        bytes: Vec::new(),
     };
     let length = request
         .header("content-length")
         .map_or(0, |length| length.parse().unwrap());
     let mut body = vec![0; length];
     stream.read_exact(&mut body).ok()?;
-    request.body = String::from_utf8(body).unwrap();
+    request.body = String::from_utf8_lossy(&body).into_owned();
+    request.bytes = body;
     Some(request)
 }
 
@@ -201,12 +205,12 @@ fn write(stream: &mut impl Write, answer: &Answer) {
         .headers
         .iter()
         .map(|(name, value)| format!("{name}: {value}\r\n"));
-    let text = format!(
-        "HTTP/1.1 {} Status\r\n{}content-length: {}\r\n\r\n{}",
+    let head = format!(
+        "HTTP/1.1 {} Status\r\n{}content-length: {}\r\n\r\n",
         answer.status,
         headers.collect::<String>(),
         answer.body.len(),
-        answer.body
     );
-    let _ = stream.write_all(text.as_bytes()).and_then(|()| stream.flush());
+    let text = [head.as_bytes(), &answer.body].concat();
+    let _ = stream.write_all(&text).and_then(|()| stream.flush());
 }

@@ -8,17 +8,22 @@ use crate::contract::{Key, Value, json};
 const LIMIT: usize = 65_535;
 
 /// The attachments as they are stored: JSON, or an empty text for none, which other readers of the table test for.
-pub(super) fn stored(Items(attachments): Items) -> Result<String> {
-    if attachments.is_empty() {
+pub(super) fn stored(attachments: Items) -> Result<String> {
+    let pairs = pairs(attachments)?;
+    if pairs.is_empty() {
         return Ok(String::new());
     }
-    let pairs = attachments.iter().map(pair).collect::<Result<Vec<_>>>()?;
     let text = json::encode(&Value::List(pairs));
     if text.len() > LIMIT {
         Err(Error::too_long("attachments", "65535 bytes"))
     } else {
         Ok(text)
     }
+}
+
+/// The attachments as pairs of texts.
+pub(crate) fn pairs(Items(attachments): Items) -> Result<Vec<Value>> {
+    attachments.iter().map(pair).collect()
 }
 
 /// Anything but a name and an http or https link is refused: it would be shown as a link to people.
@@ -34,7 +39,8 @@ fn pair(attachment: &Value) -> Result<Value> {
     }
 }
 
-fn is_link(link: &str) -> bool {
+/// Whether it is a link that a browser may be sent to.
+pub(crate) fn is_link(link: &str) -> bool {
     let rest = ["http://", "https://"].into_iter().find_map(|scheme| {
         link.get(..scheme.len())
             .filter(|start| start.eq_ignore_ascii_case(scheme))?;

@@ -1,7 +1,7 @@
 //! Section "Conversations and messages".
 
 mod access;
-mod attachments;
+pub(crate) mod attachments;
 mod changing;
 mod closing;
 mod editing;
@@ -12,8 +12,7 @@ mod reading;
 mod routing;
 mod sending;
 
-#[allow(unused_imports)]
-pub(crate) use sending::{NewMessage, Sent, send};
+pub(crate) use sending::{NewMessage, send};
 
 use crate::contract::args::{Department, Items, Page, Several, Since, StatusCode};
 use crate::contract::ids::{ConversationId, MessageId, UserId};

@@ -34,6 +34,38 @@ class SBValidationError
     /** A stable code such as duplicate-email. */
     public function code(): string {}
 }
+
+/** An intent of the chatbot: what people say, and what the bot answers. */
+class SBChatbotIntent
+{
+    /**
+     * Makes an intent.
+     *
+     * @param string|list<string> $training_phrases what people say
+     * @param string|list<string> $responses what the bot answers: one of them
+     * @param string|false $language of the phrases and the responses; not given: the one of the call
+     * @param string $name how it is called in the agent; the provider's own name (projects/…/intents/…) for an intent that
+     *     exists
+     */
+    public function __construct(
+        array|string $training_phrases,
+        array|string $responses,
+        string|false|null $language = false,
+        ?string $name = ''
+    ) {}
+}
+
+/** The values of an entity of the chatbot, each with other words for it. */
+class SBChatbotEntity
+{
+    /**
+     * Makes the values of an entity.
+     *
+     * @param list<array{value: string, synonyms?: list<string>}> $values the values
+     * @param string $name how the entity is called in the agent, where a function is given no other name
+     */
+    public function __construct(array $values, ?string $name = '') {}
+}
 ";
 
 /// The longest line of a comment.
