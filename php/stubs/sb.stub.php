@@ -30,6 +30,38 @@ class SBValidationError
     public function code(): string {}
 }
 
+/** An intent of the chatbot: what people say, and what the bot answers. */
+class SBChatbotIntent
+{
+    /**
+     * Makes an intent.
+     *
+     * @param string|list<string> $training_phrases what people say
+     * @param string|list<string> $responses what the bot answers: one of them
+     * @param string|false $language of the phrases and the responses; not given: the one of the call
+     * @param string $name how it is called in the agent; the provider's own name (projects/…/intents/…) for an intent that
+     *     exists
+     */
+    public function __construct(
+        array|string $training_phrases,
+        array|string $responses,
+        string|false|null $language = false,
+        ?string $name = ''
+    ) {}
+}
+
+/** The values of an entity of the chatbot, each with other words for it. */
+class SBChatbotEntity
+{
+    /**
+     * Makes the values of an entity.
+     *
+     * @param list<array{value: string, synonyms?: list<string>}> $values the values
+     * @param string $name how the entity is called in the agent, where a function is given no other name
+     */
+    public function __construct(array $values, ?string $name = '') {}
+}
+
 // Users
 
 /**
@@ -780,6 +812,161 @@ function sb_get_user_language($user_id = false) {}
  */
 function sb_get_admin_language($user_id = false) {}
 
+// Chatbot integration
+
+/**
+ * Asks the chatbot and adds what it answers to the conversation, as messages of the bot.
+ *
+ * Each conversation is a session of its own. A text becomes a message; a card, a list, a table and what else the
+ * chatbot can show becomes a text with the same words and links, images become attachments, and the payload of the
+ * message keeps the original under rich. A custom payload becomes the payload of the message; its keys message (or
+ * text) and attachments are shown. Every payload has a key chatbot with response_id, intent, action and confidence.
+ * With the setting llm-fallback (off by default) the language model of the setting llm-model answers in the place of a
+ * chatbot that has no answer: that matched no intent or its fall-back intent, or is less sure than its own threshold;
+ * llm-prompt is the language model's instruction. Only the message is sent to it.
+ *
+ * @param int|string $conversation_id the conversation that the answer goes to
+ * @param string $message what the user wrote; the chatbot takes the first 256 characters
+ * @param string $token an access token, as this function or sb_chatbot_get_token gives it; saves looking for one
+ * @param string $language language code; not given: the setting chatbot-agent-language, else the agent's main language
+ * @param list<mixed>|string $attachments list of [name, http(s) link], for the agent's web hook
+ * @param string $event the name of an event to tell the agent, in place of a message
+ * @param array<array-key, mixed>|string $parameters of the event; without one for the agent's web hook
+ * @param string $project_id another agent than the one of the settings
+ * @return array{token: string, messages: list<array{message: string, attachments: list<array{string, string}>}>, response: array<string, mixed>}|array{error: array<string, mixed>}|string|SBError response is what the service answered; a service that refuses gives its own error response
+ * @errors chatbot-not-active, conversation-not-found, empty-message, invalid-attachment; SBError security-error,
+ *     configuration; the text of a database error or of a failed connection
+ */
+function sb_chatbot_message($conversation_id, $message, $token = false, $language = false, $attachments = [], $event = false, $parameters = [], $project_id = false) {}
+
+/**
+ * Sends a request to the chatbot's service.
+ *
+ * @param string $url_part what stands behind the agent (intents), behind the project (agent/intents, operations/1) or
+ *     behind the version (projects/…); it may have parameters
+ * @param array<array-key, mixed>|string $query a map or its JSON text: the body of a POST or PATCH, the parameters of
+ *     a GET
+ * @param string $language language code, as the parameter languageCode
+ * @param string $type POST, GET, PATCH or DELETE
+ * @param string $token an access token; not given: one of the library's own
+ * @return array<array-key, mixed>|string|SBError the service's response, be it an error response
+ * @errors chatbot-not-active; SBError invalid-method, configuration; the text of a failed connection
+ */
+function sb_chatbot_curl($url_part, $query = "", $language = false, $type = "POST", $token = false) {}
+
+/**
+ * Gets a new access token, which is valid for an hour.
+ *
+ * By the key file of a service account (setting chatbot-credentials), else by chatbot-client-id, chatbot-client-secret
+ * and chatbot-refresh-token.
+ *
+ * @return string|array<string, mixed>|SBError
+ * @errors chatbot-not-active; SBError configuration; the service's error response; the text of a failed connection
+ */
+function sb_chatbot_get_token() {}
+
+/**
+ * Returns what the agent says of itself.
+ *
+ * @return array{parent: string, displayName: string, defaultLanguageCode: string, timeZone: string, enableLogging: bool, matchMode: string, classificationThreshold: float, apiVersion: string, tier: string}|array{error: array<string, mixed>}|string|SBError
+ * @errors chatbot-not-active; SBError configuration; the service's error response; the text of a failed connection
+ */
+function sb_chatbot_get_agent() {}
+
+/**
+ * Sets a context in the session of a user's newest conversation, archived and deleted ones last.
+ *
+ * @param string $context_name the context
+ * @param array<array-key, mixed>|string $parameters map or its JSON text
+ * @param int|string $life_span for how many questions it counts, 20 minutes at most; 0 ends it
+ * @param string $token a refresh token of the application of the settings, or an access token; not given: one of the
+ *     library's own
+ * @param int|string $user_id the user; not given: the active user
+ * @param string $language a context is the same in all languages
+ * @return array<string, mixed>|string|SBError the context as the service has it
+ * @errors chatbot-not-active, user-not-found, conversation-not-found; SBError security-error, configuration; the
+ *     service's error response; the text of a failed connection
+ */
+function sb_chatbot_set_active_context($context_name, $parameters = [], $life_span = 5, $token = false, $user_id = false, $language = false) {}
+
+/**
+ * Adds an intent to the agent: what people say, and what the bot answers. It is called after its first phrase.
+ *
+ * @param list<string>|string $expressions what people say
+ * @param string $response what the bot answers
+ * @param string $agent_language language code; not given: the setting chatbot-agent-language, else the agent's main
+ *     language
+ * @return true|array{error: array<string, mixed>}|string|SBError
+ * @errors chatbot-not-active; SBError invalid-intent, configuration; the service's error response; the text of a
+ *     failed connection
+ */
+function sb_chatbot_create_intent($expressions, $response, $agent_language = false) {}
+
+/**
+ * Adds intents to the agent, and waits for about a minute until it is done.
+ *
+ * An intent with a name of the service's (projects/…/intents/…) is replaced. Intents of other languages than $language
+ * are sent in a batch of their own for each language; the result is the last operation with the intents of all.
+ *
+ * @param list<SBChatbotIntent|array<string, mixed>|string>|SBChatbotIntent|string $intents list of SBChatbotIntent, of
+ *     maps with the keys training_phrases, responses, language and name, or of maps in the service's own form
+ * @param string $language language code; not given: the setting chatbot-agent-language, else the agent's main language
+ * @return array{name: string, done: bool, response?: array<string, mixed>, error?: array<string, mixed>}|array<string, mixed>|string|SBError the operation; done is false when it goes on, and error is there when it failed
+ * @errors chatbot-not-active; SBError invalid-intent, configuration; the service's error response; the text of a
+ *     failed connection
+ */
+function sb_chatbot_batch_intents($intents, $language = false) {}
+
+/**
+ * Removes intents from the agent, and waits for about a minute until it is done.
+ *
+ * @param list<SBChatbotIntent|array<string, mixed>|string>|SBChatbotIntent|string $intents list of SBChatbotIntent, of
+ *     such maps, or of texts: by the service's name, else by id or by how they are called; an intent without a name is
+ *     called after its first phrase
+ * @return array{name: string, done: bool, response?: array<string, mixed>, error?: array<string, mixed>}|array<string, mixed>|string|SBError the operation; done is false when it goes on, and error is there when it failed
+ * @errors chatbot-not-active; SBError invalid-intent, intent-not-found, configuration; the service's error response;
+ *     the text of a failed connection
+ */
+function sb_chatbot_batch_intents_delete($intents) {}
+
+/**
+ * Adds an entity to the agent.
+ *
+ * A value counts as a synonym of itself.
+ *
+ * @param string $entity_name how it is called, which no other may be
+ * @param SBChatbotEntity|list<array{value: string, synonyms?: list<string>}|string>|string $values an SBChatbotEntity,
+ *     or a list of {value, synonyms}
+ * @param string $language language code; not given: the setting chatbot-agent-language, else the agent's main language
+ * @return true|array{error: array<string, mixed>}|string|SBError
+ * @errors chatbot-not-active; SBError invalid-entity, configuration; the service's error response; the text of a
+ *     failed connection
+ */
+function sb_chatbot_create_entity($entity_name, $values, $language = false) {}
+
+/**
+ * Replaces the values of an entity.
+ *
+ * @param string $entity_id its id, or the service's name for it
+ * @param SBChatbotEntity|list<array{value: string, synonyms?: list<string>}|string>|string $values an SBChatbotEntity,
+ *     or a list of {value, synonyms}
+ * @param string $language language code; not given: the setting chatbot-agent-language, else the agent's main language
+ * @return true|array{error: array<string, mixed>}|string|SBError
+ * @errors chatbot-not-active; SBError invalid-entity, configuration; the service's error response; the text of a
+ *     failed connection
+ */
+function sb_chatbot_update_entity($entity_id, $values, $language = false) {}
+
+/**
+ * Returns the entities of the agent.
+ *
+ * @param string $entity_id the id of one, or the service's name for it; all or empty: every entity
+ * @param string $language language code; not given: the setting chatbot-agent-language, else the agent's main language
+ * @return list<array{name: string, displayName: string, kind: string, autoExpansionMode: string, entities: list<array{value: string, synonyms: list<string>}>, enableFuzzyExtraction: bool}>|array{error: array<string, mixed>}|string|SBError
+ * @errors chatbot-not-active; SBError configuration; the service's error response; the text of a failed connection
+ */
+function sb_chatbot_get_entity($entity_id = "all", $language = false) {}
+
 // Settings, articles, automations and utilities
 
 /**
@@ -824,6 +1011,76 @@ function sb_save_settings($settings, $external_settings = [], $external_settings
  * @return mixed of a multi-input a map of its children; false when there is no such setting
  */
 function sb_get_multilingual_setting($name, $sub_name = false, $language = false) {}
+
+/**
+ * Returns articles.
+ *
+ * @param list<int|string>|int|string $id an id, or several as a list or between commas; not given: all
+ * @param int|string $count how many at most; not given: all
+ * @param bool $full true for the whole content; else it is the beginning of its text, up to 100 characters
+ * @param bool $categories true to return the categories too
+ * @param string $articles_language a language code: each article in that language where it is translated, else in the
+ *     default language; all: every article in every language, each with its language and the id of its original as
+ *     parent_id
+ * @return list<array{id: string, title: string, content: string, link: string, categories: list<string>, language?: string, parent_id?: string}>|array{id: string, title: string, content: string, link: string, categories: list<string>, language?: string, parent_id?: string}|array{list<array{id: string, title: string, content: string, link: string, categories: list<string>, language?: string, parent_id?: string}>|array{id: string, title: string, content: string, link: string, categories: list<string>, language?: string, parent_id?: string}|false, list<array{id: string, title: string}>}|false|SBError for one id that article, or false; with $categories a pair of that and the list of categories
+ */
+function sb_get_articles($id = false, $count = false, $full = false, $categories = false, $articles_language = false) {}
+
+/**
+ * Saves all articles. Either all of it is stored or nothing.
+ *
+ * Of the HTML of a content only harmless elements, attributes and links are kept.
+ *
+ * Needs authority: an active agent or admin, or SB_FORCE_ADMIN.
+ *
+ * @param list<mixed>|string $articles list of articles, which takes the place of all there are; one without an id gets
+ *     one
+ * @param list<int|string>|string $categories the ids of the categories to keep; delete_all for none; not given: all
+ * @param array<array-key, mixed>|string $translations map of language code to list of articles, each with the id of
+ *     its original as id or parent_id, which take the place of all in that language; those of other languages stay
+ *     while their originals do
+ * @return true|SBError
+ * @errors SBError security-error, invalid-language, invalid-link, too-long
+ */
+function sb_save_articles($articles, $categories = false, $translations = false) {}
+
+/**
+ * Returns the articles in whose title or content a text occurs, as sb_get_articles lists them.
+ *
+ * @param string $search the text, up to 200 characters; case does not count
+ * @param string $articles_language as of sb_get_articles
+ * @return list<array{id: string, title: string, content: string, link: string, categories: list<string>, language?: string, parent_id?: string}>|SBError
+ */
+function sb_search_articles($search, $articles_language = false) {}
+
+/**
+ * Returns the categories of articles.
+ *
+ * @return list<array{id: string, title: string}>|SBError
+ */
+function sb_get_articles_categories() {}
+
+/**
+ * Saves the categories of articles.
+ *
+ * Needs authority: an active agent or admin, or SB_FORCE_ADMIN.
+ *
+ * @param list<mixed>|string $categories list of categories, which takes the place of all there are; one without an id
+ *     gets one after its title
+ * @return true|SBError
+ * @errors SBError security-error
+ */
+function sb_save_articles_categories($categories) {}
+
+/**
+ * Returns or adds ratings of an article.
+ *
+ * @param string $article_id the article
+ * @param mixed $rating 1 for a positive, 0 for a negative rating to add
+ * @return list<1|-1>|true|'invalid-rating'|SBError without a rating the list of ratings, 1 or -1 each; else true
+ * @errors invalid-rating; SBError too-long
+ */
+function sb_article_ratings($article_id, $rating = false) {}
 
 /**
  * Says whether a value is an SBError.

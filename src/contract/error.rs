@@ -62,7 +62,7 @@ pub enum Code {
 
 impl Code {
     /// All codes: `sb_is_validation_error` knows them by their texts.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: &[Self] = &[
         Self::ChatbotNotActive,
         Self::ConversationNotFound,
         Self::DuplicateEmail,
