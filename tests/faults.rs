@@ -140,9 +140,4 @@ fn check(scene: &mut Scene, told: &Told) {
     assert!(lost.is_empty(), "acknowledged and not stored: {lost:?}");
     let of_failed = told.failed.iter().filter(|text| stored.contains_key(*text)).count();
     assert_eq!(stored.len(), told.acknowledged.len() + of_failed);
-    println!(
-        "{SENDS} sends, {KILLS} kills of the server: {} acknowledged, {} reported as failed, of which {of_failed} are stored",
-        told.acknowledged.len(),
-        told.failed.len()
-    );
 }

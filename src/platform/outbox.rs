@@ -102,6 +102,9 @@ pub struct Claimed {
     stored: Option<Stored>,
 }
 
+/// A row of [`DUE`].
+type Due = (u64, String, String, Option<String>, Vec<u8>, u8);
+
 /// Where the outcome of a delivery is noted.
 struct Stored {
     id: u64,
@@ -149,7 +152,7 @@ pub async fn claim(database: &Database, now: NaiveDateTime, recorded: Recorded) 
 /// Takes up what is due: new, or to be tried again.
 pub async fn claim_due(database: &Database, now: NaiveDateTime) -> Result<Vec<Claimed>> {
     database.execute(ABANDONED, params![now]).await?;
-    let due: Vec<(u64, String, String, Option<String>, Vec<u8>, u8)> = database.rows(DUE, params![now, BATCH]).await?;
+    let due: Vec<Due> = database.rows(DUE, params![now, BATCH]).await?;
     let mut claimed = Vec::with_capacity(due.len());
     for (id, channel, event, target, payload, attempts) in due {
         // A channel of a newer version is left to it.
