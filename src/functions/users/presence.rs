@@ -2,7 +2,7 @@
 
 use chrono::TimeDelta;
 
-use super::lists::{ONLINE_FOR, get_online_user_ids};
+use super::lists::ONLINE_FOR;
 use crate::contract::args::time;
 use crate::contract::error::{Code, Result};
 use crate::contract::ids::{ConversationId, UserId};
@@ -14,6 +14,12 @@ const LAST_ACTIVITY: &str = "
     SELECT 1
     FROM sb_users
     WHERE id = ? AND last_activity > ?";
+
+const ACTIVE_AGENT: &str = "
+    SELECT 1
+    FROM sb_users
+    WHERE last_activity > ? AND user_type IN ('agent', 'admin')
+    LIMIT 1";
 
 const TYPING: &str = "
     SELECT 1
@@ -57,7 +63,8 @@ pub(super) async fn is_user_online(cx: &Context<'_>, user_id: UserId) -> Result<
 
 /// Whether somebody can answer.
 pub(super) async fn agents_online(cx: &Context<'_>) -> Result<bool> {
-    Ok(!get_online_user_ids(cx, true).await?.is_empty())
+    let active: Option<(i64,)> = cx.database()?.row(ACTIVE_AGENT, params![cx.now() - ONLINE_FOR]).await?;
+    Ok(active.is_some())
 }
 
 /// Whether a user types in a conversation.
