@@ -62,6 +62,36 @@ fn of_those_who_sign_up_with_one_address_at_the_same_time_one_gets_it() {
 }
 
 #[test]
+fn a_login_that_fails_ends_on_a_whole_second_after_it_began() {
+    let sql = [
+        "UPDATE sb_users SET password = '5f4dcc3b5aa765d61d8327deb882cf99' WHERE id = 4",
+        "UPDATE sb_users SET password = NULL WHERE id = 7",
+    ];
+    let scene = Scene::new("whole second", &sql);
+    let tries = scene.at_once(6, |worker, core| {
+        let addresses = [
+            "nobody@nowhere.example",
+            "ben@support.example",
+            "carla@customer.example",
+            "dora@prospect.example",
+            "linnea@customer.example",
+            "carla@customer.example",
+        ];
+        // More than may be tried: the last ones are refused without a look at the password.
+        let times = (0..if worker == 5 { 11 } else { 1 }).map(|_| {
+            let began = Instant::now();
+            assert_eq!(
+                answer(core, "sb_login", [addresses[worker].into(), "wrong".into()]),
+                Value::Bool(false)
+            );
+            began.elapsed()
+        });
+        times.min().unwrap()
+    });
+    assert!(tries.iter().all(|time| *time >= Duration::from_secs(1)), "{tries:?}");
+}
+
+#[test]
 fn those_who_need_the_bot_at_the_same_time_get_the_same_one() {
     let mut scene = Scene::new("bot", &[]);
     for _ in 0..20 {

@@ -222,41 +222,83 @@ pub fn hash_password(password: &[u8]) -> Result<String> {
 
 /// Whether `password` is the one of `hash`, in any form that PHP's `password_hash` writes or wrote. Empty never matches.
 pub fn verify_password(password: &[u8], hash: &str) -> bool {
+    verify(password, hash).0
+}
+
+/// Whether `password` is the one of an account with this hash, `None` when there is no such account.
+///
+/// A password that is not costs the same work whatever the account has, and whether there is one at all: that of a new
+/// hash. What an older or broken hash leaves of it is done for nobody.
+pub fn is_password_of(password: &[u8], hash: Option<&str>) -> bool {
+    verify_evenly(password, hash.unwrap_or_default()).0
+}
+
+/// What bcrypt has done, counted in its rounds: a hash of cost 12 takes 2^12.
+type Rounds = u32;
+
+/// The work of a new hash.
+const ROUNDS: Rounds = 1 << BCRYPT_COST;
+
+fn verify_evenly(password: &[u8], hash: &str) -> (bool, Rounds) {
+    let (matches, mut done) = verify(password, hash);
+    if !matches {
+        // Of the form 2^12 - 2^cost, which is the sum of the costs between: each is a bit of it.
+        let left = ROUNDS.saturating_sub(done);
+        done += (0..=BCRYPT_COST)
+            .filter(|cost| left >> cost & 1 == 1)
+            .map(|cost| spend(password, cost))
+            .sum::<Rounds>();
+    }
+    (matches, done)
+}
+
+/// Hashes a password for nobody.
+fn spend(password: &[u8], cost: u32) -> Rounds {
+    let hash = bcrypt::hash_with_salt_bytes(read_by_bcrypt(password), cost, [0; 16]);
+    std::hint::black_box(hash).map_or(0, |_| 1 << cost)
+}
+
+/// Whether a password matches, and the rounds that it took. Those of argon2 are not bcrypt's: they count as a new hash.
+fn verify(password: &[u8], hash: &str) -> (bool, Rounds) {
     if password.is_empty() || hash.is_empty() {
-        return false;
+        return (false, 0);
     }
     if hash.starts_with("$argon2") {
         use argon2::password_hash::{PasswordVerifier, phc::PasswordHash};
-        return PasswordHash::new(hash).is_ok_and(|hash| {
+        let bearable = PasswordHash::new(hash).ok().filter(|hash| {
             let asks = |name, limit| hash.params.get_decimal(name).is_some_and(|number| number <= limit);
-            asks("m", ARGON2_MEMORY_LIMIT)
-                && asks("t", ARGON2_PASSES_LIMIT)
-                && argon2::Argon2::default().verify_password(password, &hash).is_ok()
+            asks("m", ARGON2_MEMORY_LIMIT) && asks("t", ARGON2_PASSES_LIMIT)
+        });
+        return bearable.map_or((false, 0), |hash| {
+            let verified = argon2::Argon2::default().verify_password(password, &hash);
+            (verified.is_ok(), ROUNDS)
         });
     }
-    if hash.starts_with("$2") {
-        // As PHP reads it: up to a NUL byte, and 72 bytes at most.
-        let read = password.split(|byte| *byte == 0).next().unwrap_or_default();
-        let read = read.get(..BCRYPT_LIMIT).unwrap_or(read);
-        return bcrypt::verify(read, hash).unwrap_or(false);
-    }
-    false
+    let Some(cost) = bcrypt_cost(hash) else {
+        return (false, 0);
+    };
+    bcrypt::verify(read_by_bcrypt(password), hash).map_or((false, 0), |matches| (matches, 1 << cost))
+}
+
+/// What bcrypt sees of a password, as PHP has it: up to a NUL byte, and 72 bytes at most.
+fn read_by_bcrypt(password: &[u8]) -> &[u8] {
+    let read = password.split(|byte| *byte == 0).next().unwrap_or_default();
+    read.get(..BCRYPT_LIMIT).unwrap_or(read)
+}
+
+/// The cost of a bcrypt hash: `$2y$10$…`.
+fn bcrypt_cost(hash: &str) -> Option<u32> {
+    let cost = hash.strip_prefix("$2")?.split('$').nth(1)?;
+    cost.parse().ok().filter(|cost| *cost < Rounds::BITS)
 }
 
 /// Whether a hash that matched should be replaced by one of today's strength.
 pub fn is_weak_hash(hash: &str) -> bool {
-    let cost = hash
-        .strip_prefix("$2")
-        .and_then(|rest| rest.split('$').nth(1))
-        .and_then(|cost| cost.parse::<u32>().ok());
-    match cost {
+    match bcrypt_cost(hash) {
         Some(cost) => cost < BCRYPT_COST,
         None => !hash.starts_with("$argon2"),
     }
 }
-
-/// A hash of the cost that a real one has, to be verified and ignored: unknown accounts take as long as known ones.
-pub const NO_ONES_HASH: &str = "$2y$12$R9h/cIPz0gi.URNNX3kh2OPST9/PgBkqquzi.Ss7KIUgO2t0jWMUW";
 
 #[cfg(test)]
 mod tests {
@@ -381,7 +423,52 @@ mod tests {
         ] {
             assert!(!verify_password(b"plain", hash), "{hash}");
         }
-        assert!(!is_weak_hash(NO_ONES_HASH));
+    }
+
+    #[test]
+    fn a_wrong_password_takes_the_same_work_whatever_the_account_has() {
+        let work = |hash: &str| {
+            let (matches, rounds) = verify_evenly(b"wrong", hash);
+            assert!(!matches, "{hash}");
+            rounds
+        };
+        assert_eq!(ROUNDS, 4096);
+        // No such account, or one without a password.
+        assert_eq!(work(""), ROUNDS);
+        for cost in [4, 7, 10, 11, 12] {
+            let hash = bcrypt::hash("right", cost).unwrap();
+            assert_eq!(verify(b"wrong", &hash), (false, 1 << cost));
+            assert_eq!(work(&hash), ROUNDS, "{cost}");
+        }
+        for hash in OF_PHP {
+            assert_eq!(work(hash), ROUNDS, "{hash}");
+        }
+        for hash in [
+            "5f4dcc3b5aa765d61d8327deb882cf99",
+            "$P$B55D6LjfHDkINU5wF.v2BuuzO0/XPk/",
+            "$2y$10$",
+            "$2y$99$R9h/cIPz0gi.URNNX3kh2OPST9/PgBkqquzi.Ss7KIUgO2t0jWMUW",
+            "$2y$-1$R9h/cIPz0gi.URNNX3kh2OPST9/PgBkqquzi.Ss7KIUgO2t0jWMUW",
+            "$argon2id$v=19$m=99999999,t=4,p=1$VHVYRzNzODNiSkFMdHRzZw$9h8xUeLoCd5OOoaz0gVvDsFKTWLCjEz2W3VfkDZyKPU",
+            "$argon2id$",
+            "plain",
+        ] {
+            assert_eq!(work(hash), ROUNDS, "{hash}");
+        }
+        // A stronger one takes what it takes.
+        assert_eq!(work(&bcrypt::hash("right", 13).unwrap()), 2 * ROUNDS);
+        // What nobody would type is no shorter way.
+        for password in [&b"\0"[..], &[b'x'; 100_000]] {
+            assert_eq!(verify_evenly(password, "").1, ROUNDS);
+        }
+    }
+
+    #[test]
+    fn the_right_password_takes_no_more_work_than_its_hash() {
+        let hash = bcrypt::hash("right", 5).unwrap();
+        assert_eq!(verify_evenly(b"right", &hash), (true, 1 << 5));
+        assert!(is_password_of(b"right", Some(&hash)));
+        assert!(!is_password_of(b"right", None));
     }
 
     #[test]

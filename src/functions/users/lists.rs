@@ -29,7 +29,7 @@ const USERS: &str = "
 const NEWEST_USERS: &str = "
     SELECT id, first_name, last_name, email, profile_image, user_type, creation_time, last_activity, department, token
     FROM sb_users
-    WHERE id > (SELECT MAX(id) FROM sb_users) - 2000 AND (user_type = 'bot') IS NOT TRUE
+    WHERE id > (SELECT MAX(id) FROM sb_users) - 1000 AND (user_type = 'bot') IS NOT TRUE
         AND (CONCAT(first_name, ' ', last_name) LIKE ? OR email LIKE ?
             OR EXISTS (SELECT 1 FROM sb_users_data d WHERE d.user_id = sb_users.id AND d.value LIKE ?))
     ORDER BY id DESC

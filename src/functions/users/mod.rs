@@ -26,9 +26,9 @@ use crate::functions;
 functions! {
     /// Logs a user in, by e-mail and password or by id and token.
     ///
-    /// On success it sets $GLOBALS['SB_LOGIN'] and, while headers can still be sent, the cookie sb-login. After 10 wrong
-    /// passwords for one account, or 100 from one address, within 15 minutes further tries wait a second and fail. A
-    /// password hash weaker than today's is replaced.
+    /// On success it sets $GLOBALS['SB_LOGIN'] and, while headers can still be sent, the cookie sb-login. A wrong
+    /// password takes a second, and as long for an unknown address. After 10 for one account, or 100 from one address,
+    /// within 15 minutes further tries fail whatever the password is. A password hash weaker than today's is replaced.
     ///
     /// @param $email the e-mail address, with $password
     /// @param $password the password
