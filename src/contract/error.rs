@@ -61,7 +61,7 @@ pub enum Code {
 
 impl Code {
     /// All codes: `sb_is_validation_error` knows them by their texts.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::ConversationNotFound,
         Self::DuplicateEmail,
         Self::EmptyMessage,
