@@ -29,6 +29,8 @@ pub(super) enum Event {
     ConversationStatusUpdated,
     /// A conversation was given to an agent.
     ConversationAssigned,
+    /// Somebody rated an article.
+    ArticleRating,
 }
 
 impl Event {
@@ -41,6 +43,7 @@ impl Event {
             Self::NewConversation => "new-conversation",
             Self::ConversationStatusUpdated => "conversation-status-updated",
             Self::ConversationAssigned => "conversation-assigned",
+            Self::ArticleRating => "article-rating",
         }
     }
 }

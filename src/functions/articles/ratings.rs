@@ -1,9 +1,13 @@
 //! The ratings of articles: row `article-ratings`, article id → list of 1 and -1.
 
+use std::collections::BTreeMap;
+
 use crate::contract::args::Items;
 use crate::contract::error::{Code, Error, Result};
 use crate::contract::{Argument, Key, Map, Value};
+use crate::functions::events::{Event, Followers};
 use crate::platform::Context;
+use crate::platform::db::OnUnknown;
 
 const RATINGS: &str = "article-ratings";
 
@@ -25,14 +29,29 @@ pub(super) async fn article_ratings(cx: &Context<'_>, article_id: String, rating
         Some(0 | -1) => -1,
         _ => return Err(Code::InvalidRating.into()),
     };
-    cx.rewrite(RATINGS, |stored| {
-        let mut all = Map::from_value(stored).unwrap_or_default();
-        let mut ratings = ratings_of(all.get(&key).cloned());
-        ratings.push(Value::Int(rating));
-        all.insert(key.clone(), ratings.into());
-        Ok((Some(all.into()), Value::Bool(true)))
-    })
-    .await
+    let followers = Followers::of(cx).await?;
+    let recorded = cx
+        .database()?
+        .transaction(OnUnknown::Report, async |transaction| {
+            let stored = transaction.locked_row(RATINGS).await?;
+            let mut all = Map::from_value(stored).unwrap_or_default();
+            let mut ratings = ratings_of(all.get(&key).cloned());
+            ratings.push(Value::Int(rating));
+            all.insert(key.clone(), ratings.into());
+            transaction
+                .put_rows(&BTreeMap::from([(RATINGS.to_owned(), all.into())]))
+                .await?;
+            let data = || {
+                Value::map([
+                    ("article_id", key.to_text().as_ref().into()),
+                    ("rating", Value::Int(rating)),
+                ])
+            };
+            followers.record(transaction, Event::ArticleRating, data).await
+        })
+        .await?;
+    cx.after_commit(recorded);
+    Ok(true.into())
 }
 
 /// The ratings of one article, as numbers.
