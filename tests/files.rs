@@ -5,15 +5,24 @@
 // A test fails by panicking, in its helpers too.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 
+#[allow(dead_code)]
+#[path = "support/stand_in.rs"]
+mod stand_in;
 mod support;
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::net::{Ipv4Addr, Ipv6Addr, TcpListener};
 use std::os::unix::fs::symlink;
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use sb::contract::error::Exit;
 use sb::contract::{Value, json};
+use stand_in::{Received, Reply, StandIn, fields, nowhere};
 use support::bench::Installation;
 use support::case::Given;
 use support::core::Core;
@@ -60,6 +69,15 @@ impl Ground {
             Exit::Object(failure) => failure.code.into(),
             Exit::Exception(_, failure) => panic!("{name}: {}", failure.message),
         }
+    }
+
+    /// Admits a stand-in, and nothing else of this machine.
+    fn admit(&mut self, server: &StandIn) {
+        let host = server.url("").replace("http://", "");
+        let sql = format!(
+            r#"UPDATE sb_settings SET value = '{{"http-allowed-hosts":["127.0.0.9, {host}","text"]}}' WHERE name = 'settings'"#
+        );
+        self.database.rows(&sql).unwrap();
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -427,6 +445,366 @@ fn a_transcript_has_every_message_and_none_that_pretends_to_be_one() {
     assert!(
         titled.starts_with("Conversation 2\r\nInvoice\r\n\r\n2026-02-10 11:00:00 UTC"),
         "{titled}"
+    );
+    ground.database.drop();
+}
+
+/// Listens on every address of this machine, and counts who comes.
+fn sink() -> (u16, Arc<AtomicUsize>) {
+    let v4 = TcpListener::bind((Ipv4Addr::UNSPECIFIED, 0)).unwrap();
+    let port = v4.local_addr().unwrap().port();
+    let v6 = TcpListener::bind((Ipv6Addr::LOCALHOST, port)).ok();
+    let count = Arc::<AtomicUsize>::default();
+    for listener in [Some(v4), v6].into_iter().flatten() {
+        let counted = Arc::clone(&count);
+        thread::spawn(move || {
+            for _ in listener.incoming() {
+                counted.fetch_add(1, Ordering::SeqCst);
+            }
+        });
+    }
+    (port, count)
+}
+
+/// Ways to name what is not on the public internet; `_` is the port of the sink.
+const HOSTILE: [&str; 52] = [
+    "http://127.0.0.1:_/",
+    "http://localhost:_/",
+    "http://LOCALHOST:_/",
+    "https://127.0.0.1:_/",
+    "http://127.1:_/",
+    "http://127.0.1:_/",
+    "http://0:_/",
+    "http://0.0.0.0:_/",
+    "http://0177.0.0.1:_/",
+    "http://0x7f.0.0.1:_/",
+    "http://0x7f000001:_/",
+    "http://2130706433:_/",
+    "http://017700000001:_/",
+    "http://127.0.0.1.:_/",
+    "http://127.255.255.254:_/",
+    "http://[::1]:_/",
+    "http://[::]:_/",
+    "http://[0:0:0:0:0:0:0:1]:_/",
+    "http://[::ffff:127.0.0.1]:_/",
+    "http://[::ffff:7f00:1]:_/",
+    "http://[::127.0.0.1]:_/",
+    "http://[64:ff9b::127.0.0.1]:_/",
+    "http://[64:ff9b:1::7f00:1]:_/",
+    "http://[2002:7f00:1::1]:_/",
+    "http://[2001::7f00:1]:_/",
+    "http://[fe80::1]:_/",
+    "http://[fd00::1]:_/",
+    "http://[ff02::1]:_/",
+    "http://\u{ff11}\u{ff12}\u{ff17}.0.0.1:_/",
+    "http://127\u{3002}0\u{3002}0\u{3002}1:_/",
+    "http://\u{24db}ocalhost:_/",
+    "http://%31%32%37.0.0.1:_/",
+    "http://example.com@127.0.0.1:_/",
+    "http://example.com:80@127.0.0.1:_/",
+    "http://127.0.0.1:_#@example.com/",
+    "http://127.0.0.1:_?@example.com/",
+    "http:\\\\127.0.0.1:_\\",
+    "http:127.0.0.1:_/",
+    "http:/127.0.0.1:_/",
+    " \thttp://127.0.0.1:_/",
+    "ht\ntp://127.0.0.1:_/",
+    "http://169.254.169.254/latest/meta-data/",
+    "http://[fd00:ec2::254]/latest/meta-data/",
+    "http://168.63.129.16/metadata",
+    "http://100.100.100.200/",
+    "http://10.0.0.1/",
+    "file:///etc/passwd",
+    "gopher://127.0.0.1:_/_GET",
+    "dict://127.0.0.1:_/info",
+    "ftp://127.0.0.1:_/",
+    "data:text/plain,hello",
+    "//127.0.0.1:_/",
+];
+
+#[test]
+fn addresses_lead_nowhere_but_to_the_public_internet() {
+    let ground = Ground::new("hostile addresses", &[]);
+    let (port, visits) = sink();
+    let before = ground.uploads();
+    let hostile = HOSTILE.map(|url| url.replace('_', &port.to_string()));
+    for url in hostile
+        .iter()
+        .map(String::as_str)
+        .chain(["", "x", "http://", "http://:80/", "example.com/x"])
+    {
+        for call in [
+            ground.call("sb_download", [url.into()]),
+            ground.call("sb_download_file", [url.into(), "x.txt".into()]),
+            ground.call("sb_curl", [url.into(), "{}".into(), Value::Bool(false), "GET".into()]),
+        ] {
+            assert_eq!(call, "url-not-allowed".into(), "{url:?}");
+        }
+    }
+    assert_eq!(visits.load(Ordering::SeqCst), 0);
+    assert_eq!(ground.uploads(), before);
+    ground.database.drop();
+}
+
+#[test]
+fn no_redirect_leads_elsewhere_either() {
+    let mut ground = Ground::new("hostile redirects", &[]);
+    let (port, visits) = sink();
+    let hostile = HOSTILE.map(|url| url.trim().replace(['\n', '\t'], "").replace('_', &port.to_string()));
+    // A relative one leads to where one is.
+    let hostile: Vec<String> = hostile
+        .into_iter()
+        .filter(|url| !url.starts_with("http:1") && url.is_ascii())
+        .collect();
+    let targets = hostile.clone();
+    let server = StandIn::start(move |request: &Received| {
+        let target = &targets[request.path.trim_start_matches('/').parse::<usize>().unwrap()];
+        Reply::of(302, &[("location", target)], "")
+    });
+    ground.admit(&server);
+    for (at, url) in hostile
+        .iter()
+        .enumerate()
+        .filter(|(_, url)| !url.starts_with("http:/1"))
+    {
+        let call = ground.call("sb_download", [server.url(&format!("/{at}")).into()]);
+        assert_eq!(call, "url-not-allowed".into(), "{url:?}");
+    }
+    assert!(server.received().len() > 40);
+    assert_eq!(visits.load(Ordering::SeqCst), 0);
+    ground.database.drop();
+}
+
+#[test]
+fn a_request_is_sent_as_its_caller_meant_it() {
+    let mut ground = Ground::new("sb_curl", &[]);
+    let server = StandIn::start(|request| match request.path.as_str() {
+        "/broken" => Reply::of(500, &[("content-type", "application/json")], r#"{"error":"x"}"#),
+        "/text" => Reply::of(200, &[], "plain \u{1f389}"),
+        "/scalar" => Reply::json("5"),
+        "/moved" => Reply::of(302, &[("location", "/json")], ""),
+        "/kept" => Reply::of(307, &[("location", "/json")], ""),
+        "/round" => Reply::of(302, &[("location", "/round")], ""),
+        _ => Reply::json(r#"{"ok":true,"list":[1,"2"]}"#),
+    });
+    ground.admit(&server);
+    let json = json::decode(br#"{"ok":true,"list":[1,"2"]}"#).unwrap();
+    let url = |path: &str| Value::from(server.url(path));
+    let map = json::decode(br#"{"a":"x y","b":{"c":[1,true]}}"#).unwrap();
+    let sent = |arguments: Vec<Value>| {
+        let before = server.received().len();
+        let answer = ground.call("sb_curl", arguments);
+        (answer, server.received()[before..].to_vec())
+    };
+    let pairs = |pairs: &[(&str, &str)]| -> Vec<(String, String)> {
+        pairs
+            .iter()
+            .map(|&(name, value)| (name.to_owned(), value.to_owned()))
+            .collect()
+    };
+    let form = pairs(&[("a", "x y"), ("b[c][0]", "1"), ("b[c][1]", "1")]);
+
+    let (answer, requests) = sent(vec![url("/json"), map.clone()]);
+    assert_eq!((answer, requests.len()), (json.clone(), 1));
+    assert_eq!(
+        (requests[0].method.as_str(), fields(&requests[0].body)),
+        ("POST", form.clone())
+    );
+    assert_eq!(
+        requests[0].header("content-type"),
+        Some("application/x-www-form-urlencoded")
+    );
+
+    let header = list([
+        "Authorization: Bearer a:b",
+        "content-type: application/json; charset=utf-8",
+        "Content-Length: 5",
+        "Host: x",
+    ]);
+    let (_, requests) = sent(vec![url("/json"), map.clone(), header, "put".into()]);
+    let request = &requests[0];
+    assert_eq!(
+        (request.method.as_str(), json::decode(request.body.as_bytes())),
+        ("PUT", Some(map.clone()))
+    );
+    assert_eq!(request.header("authorization"), Some("Bearer a:b"));
+    assert_eq!(request.header("content-type"), Some("application/json; charset=utf-8"));
+    assert_eq!(
+        request.header("host"),
+        Some(server.url("").trim_start_matches("http://"))
+    );
+
+    let (_, requests) = sent(vec![
+        url("/json"),
+        r#"{"a": 1}"#.into(),
+        Value::map([("X-Test", "yes".into())]),
+    ]);
+    assert_eq!(
+        (requests[0].body.as_str(), requests[0].header("x-test")),
+        (r#"{"a": 1}"#, Some("yes"))
+    );
+    assert_eq!(requests[0].header("content-type"), Some("application/json"));
+
+    let (_, requests) = sent(vec![url("/json?q=1"), map.clone(), Value::Bool(false), "GET".into()]);
+    assert_eq!(
+        (requests[0].query.clone(), requests[0].body.as_str()),
+        ([pairs(&[("q", "1")]), form].concat(), "")
+    );
+    let (_, requests) = sent(vec![url("/json?q=1"), "r=2&s=%20".into(), Value::Null, "GET".into()]);
+    assert_eq!(requests[0].query, pairs(&[("q", "1"), ("r", "2"), ("s", " ")]));
+
+    let (answer, requests) = sent(vec![url("/moved"), map.clone()]);
+    let methods: Vec<_> = requests.iter().map(|request| request.method.as_str()).collect();
+    assert_eq!((answer, methods), (json.clone(), vec!["POST", "GET"]));
+    let (answer, requests) = sent(vec![url("/kept"), map]);
+    assert_eq!(
+        (
+            answer,
+            requests[1].body == requests[0].body,
+            requests[1].method.as_str()
+        ),
+        (json, true, "POST")
+    );
+
+    assert_eq!(sent(vec![url("/text")]).0, "plain \u{1f389}".into());
+    assert_eq!(sent(vec![url("/scalar")]).0, "5".into());
+    assert_eq!(sent(vec![url("/broken")]).0, Value::map([("error", "x".into())]));
+    assert_eq!(sent(vec![url("/round")]).0, "http-error".into());
+    assert_eq!(
+        sent(vec![url("/json"), Value::Null, list(["bad header: x"])]).0,
+        "invalid-header".into()
+    );
+    assert_eq!(
+        sent(vec![url("/json"), Value::Null, list(["X-A: b\r\nX-B: c"])]).0,
+        "invalid-header".into()
+    );
+    ground.database.drop();
+}
+
+#[test]
+fn a_download_waits_ten_seconds_and_takes_twenty_mebibytes() {
+    let mut ground = Ground::new("sb_download", &[]);
+    let server = StandIn::start(|request| match request.path.as_str() {
+        "/missing" => Reply::of(404, &[], "not here"),
+        "/fits" => Reply::of(200, &[], "x".repeat(20 << 20)),
+        "/long" => Reply::of(200, &[], "x".repeat((20 << 20) + 1)),
+        "/late" => Reply::Silence,
+        _ => Reply::of(200, &[], "content"),
+    });
+    ground.admit(&server);
+    let download = |path: &str| ground.call("sb_download", [server.url(path).into()]);
+    assert_eq!(download("/file"), "content".into());
+    assert_eq!(download("/missing"), "http-error".into());
+    assert_eq!(download("/fits").as_bytes().unwrap().len(), 20 << 20);
+    assert_eq!(download("/long"), "http-error".into());
+    let started = Instant::now();
+    assert_eq!(download("/late"), "http-error".into());
+    assert!(
+        (9..12).contains(&started.elapsed().as_secs()),
+        "{:?}",
+        started.elapsed()
+    );
+    assert_eq!(ground.call("sb_download", [nowhere().into()]), "url-not-allowed".into());
+    ground.database.drop();
+}
+
+#[test]
+fn a_downloaded_file_has_its_name_and_an_extension_that_nobody_runs() {
+    let mut ground = Ground::new("sb_download_file", &[]);
+    let png = "\u{89}PNG";
+    let server = StandIn::start(move |request| {
+        let kind = request
+            .query
+            .iter()
+            .find(|(name, _)| name == "type")
+            .map_or("", |(_, kind)| kind);
+        let body = if request.path.starts_with("/pdf") {
+            "%PDF-1.7"
+        } else {
+            png
+        };
+        Reply::of(
+            if request.path == "/none.png" { 404 } else { 200 },
+            &[("content-type", kind)],
+            body,
+        )
+    });
+    ground.admit(&server);
+    let saved = |path: &str, name: Value, kind: Value| {
+        let saved = ground.call("sb_download_file", [server.url(path).into(), name, kind]);
+        saved.as_str().unwrap().replace(URL, "")
+    };
+    let no = || Value::Bool(false);
+    assert_eq!(saved("/a/photo.png", no(), no()), "photo.png");
+    // Nothing is overwritten under the original name, and everything under a given one.
+    let second = saved("/a/photo.png", no(), no());
+    assert!(
+        second.starts_with("photo-") && second.len() == "photo-0123456789abcdef.png".len(),
+        "{second}"
+    );
+    assert_eq!(saved("/a/photo.png", "mine.png".into(), no()), "mine.png");
+    assert_eq!(saved("/a/photo.png", "mine.png".into(), no()), "mine.png");
+    for (path, name, kind, expected) in [
+        ("/image?type=image/png", no(), Value::Bool(true), "image.png"),
+        ("/b.php?type=image/jpeg;%20q=1", no(), "true".into(), "b-php.jpg"),
+        ("/c.jpeg?type=image/jpeg", no(), Value::Bool(true), "c.jpeg"),
+        ("/d.gif?type=image/webp", no(), Value::Int(1), "d.webp"),
+        ("/pdf?type=application/octet-stream", no(), Value::Bool(true), "pdf.pdf"),
+        ("/e", no(), "image/gif".into(), "e.gif"),
+        ("/f", "named".into(), "text/plain; charset=utf-8".into(), "named.txt"),
+        ("/%C3%BCber%20uns.pdf", no(), no(), "%C3%BCber%20uns.pdf"),
+        ("/?type=image/png", no(), no(), "download.png"),
+        ("/..%2f..%2fx.png", no(), no(), "-..-x.png"),
+        ("/g.php.png", no(), no(), "g-php.png"),
+    ] {
+        assert_eq!(saved(path, name, kind), expected, "{path}");
+    }
+    for (path, name, kind) in [
+        ("/x.php", no(), no()),
+        ("/x.html", no(), no()),
+        ("/.htaccess", no(), no()),
+        ("/x.svg", no(), no()),
+        ("/x.png", "x.SVG".into(), no()),
+        ("/x?type=image/svg%2Bxml", no(), Value::Bool(true)),
+        ("/x?type=text/html", no(), Value::Bool(true)),
+        ("/x.png", "../x.png".into(), no()),
+        ("/x.png", "x.php".into(), no()),
+        ("/x.png", "/tmp/x.png".into(), no()),
+        ("/x", no(), "text/html".into()),
+        ("/x", no(), "application/x-php".into()),
+    ] {
+        let refused = ground.call("sb_download_file", [server.url(path).into(), name, kind]);
+        assert_eq!(refused, "invalid-file-name".into(), "{path}");
+    }
+    let missing = ground.call("sb_download_file", [server.url("/none.png").into()]);
+    assert_eq!(missing, "http-error".into());
+    for name in ground.uploads() {
+        let (_, extension) = name.rsplit_once('.').unwrap();
+        assert!(
+            ["png", "jpg", "jpeg", "webp", "pdf", "gif", "txt"].contains(&extension),
+            "{name}"
+        );
+    }
+    ground.database.drop();
+}
+
+#[test]
+fn the_time_limit_is_of_all_redirects_together() {
+    let mut ground = Ground::new("slow redirects", &[]);
+    let server = StandIn::start(|_| {
+        thread::sleep(Duration::from_secs(4));
+        Reply::of(302, &[("location", "/next")], "")
+    });
+    ground.admit(&server);
+    let started = Instant::now();
+    assert_eq!(
+        ground.call("sb_download", [server.url("/").into()]),
+        "http-error".into()
+    );
+    assert!(
+        (9..12).contains(&started.elapsed().as_secs()),
+        "{:?}",
+        started.elapsed()
     );
     ground.database.drop();
 }

@@ -585,6 +585,83 @@ impl Argument for Department {
     }
 }
 
+/// What is sent to an address: fields, or a text as it is.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Fields {
+    /// Nothing.
+    None,
+    /// Fields by their names.
+    Map(Map),
+    /// A text: JSON, or whatever it is.
+    Text(Vec<u8>),
+}
+
+impl Argument for Fields {
+    const TYPE: &'static str = "array<array-key, mixed>|string";
+    const EXPECTED: &'static str = "an array of fields or a text";
+
+    fn from_value(value: Value) -> Option<Self> {
+        match value {
+            value if is_absent(&value) => Some(Self::None),
+            value @ (Value::List(_) | Value::Map(_) | Value::Record(_) | Value::Records(_)) => {
+                Map::from_value(value).map(|map| if map.is_empty() { Self::None } else { Self::Map(map) })
+            }
+            value => Bytes::from_value(value).map(|Bytes(text)| Self::Text(text)),
+        }
+    }
+}
+
+/// Lines of a header: a list of `Name: value`, one such line, or a map of names to values.
+pub struct HeaderLines(pub Vec<(String, String)>);
+
+impl Argument for HeaderLines {
+    const TYPE: &'static str = "array<array-key, string>|string";
+    const EXPECTED: &'static str = "a list of lines, each a name, a colon and a value";
+
+    fn from_value(value: Value) -> Option<Self> {
+        let lines = match value {
+            Value::Bytes(line) if json::decode(&line).is_none() && !is_absent(&Value::Bytes(line.clone())) => {
+                Map::from_iter([(Key::Int(0), Value::Bytes(line))])
+            }
+            value => Map::from_value(value)?,
+        };
+        let line = |(name, value): (Key, Value)| {
+            let value = String::from_value(value)?;
+            let (name, value) = match &name {
+                Key::Int(_) => value.split_once(':')?,
+                Key::Text(_) => (&*name.to_text(), &*value),
+            };
+            Some((name.trim().to_owned(), value.trim().to_owned()))
+        };
+        lines.into_iter().map(line).collect::<Option<_>>().map(Self)
+    }
+}
+
+/// How the extension of a downloaded file is found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum MediaType {
+    /// It is that of the name.
+    OfName,
+    /// By what came.
+    Detect,
+    /// By this media type: `image/png`.
+    Given(String),
+}
+
+impl Argument for MediaType {
+    const TYPE: &'static str = "bool|string";
+    const EXPECTED: &'static str = "true or a media type";
+
+    fn from_value(value: Value) -> Option<Self> {
+        match value {
+            value if is_absent(&value) => Some(Self::OfName),
+            Value::Bool(true) | Value::Int(1) => Some(Self::Detect),
+            Value::Bytes(text) if text.eq_ignore_ascii_case(b"true") || text == b"1" => Some(Self::Detect),
+            value => String::from_value(value).map(Self::Given),
+        }
+    }
+}
+
 /// The point after which records count as new: a record id, or a time in UTC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Since {

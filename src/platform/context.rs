@@ -14,13 +14,14 @@ use super::configuration::{self, Configuration};
 use super::crypto::{self, Keys, Purpose};
 use super::db::Database;
 use super::host::{Cookie, Host};
+use super::http::web::{self, Allowed, Page, Web};
 use super::http::{Http, Service};
 use super::kept::Kept;
 use super::languages::{self, Dictionary, Languages};
 use super::outbox::Recorded;
 use super::settings::{self, Settings};
 use super::uploads::Uploads;
-use crate::contract::args::{Argument, field};
+use crate::contract::args::{Argument, Texts, field};
 use crate::contract::error::{Error, Result};
 use crate::contract::ids::{ConversationId, UserId};
 use crate::contract::json;
@@ -37,6 +38,7 @@ pub struct Process {
     languages: languages::Cache,
     http: Http,
     kept: Kept,
+    web: Web,
 }
 
 impl Process {
@@ -275,6 +277,15 @@ impl<'a> Context<'a> {
         self.process
             .http
             .service(name, chosen.as_deref().unwrap_or(address), settings.text("http-proxy"))
+    }
+
+    /// Sends a request to an address that a caller gave: one on the public internet, or a host of the setting
+    /// `http-allowed-hosts`.
+    pub async fn fetch(&self, request: web::Request) -> Result<Page> {
+        let own = self.settings().await?.value("http-allowed-hosts");
+        let own = own.and_then(Texts::from_value).map_or_else(Vec::new, |Texts(own)| own);
+        let allowed: Vec<Allowed> = own.iter().filter_map(|host| Allowed::read(host)).collect();
+        self.process.web.fetch(request, &allowed).await
     }
 
     /// Delivers at the end of the request what was recorded in a transaction that is committed now.

@@ -5,7 +5,9 @@
 //! and only when the service cannot have acted on the first or does no harm by acting twice.
 //!
 //! For addresses that an administrator has chosen. It follows no redirect, since that would carry credentials to
-//! wherever an answer points.
+//! wherever an answer points. Addresses that callers give go through [`web`].
+
+pub mod web;
 
 use std::borrow::Cow;
 use std::cell::RefCell;
@@ -247,41 +249,20 @@ impl Service<'_> {
     }
 
     async fn read(&self, mut response: Response) -> Result<Answer> {
-        let status = response.status().as_u16();
-        let retry_after = retry_after(&response);
-        let mut body = Vec::new();
-        while let Some(chunk) = response.chunk().await.map_err(|error| self.failed(&error))? {
-            if chunk.len() > self.http.limits.body - body.len() {
-                let message = format!(
-                    "{} answered with more than {} bytes",
-                    self.place(),
-                    self.http.limits.body
-                );
-                return Err(self.error(message, Outcome::Unknown, None));
-            }
-            body.extend_from_slice(&chunk);
-        }
+        let limit = self.http.limits.body;
+        let body = body(&mut response, limit).await.map_err(|unread| match unread {
+            Unread::Failed(error) => self.failed(&error),
+            Unread::TooLong => self.error(too_long(&self.place(), limit), Outcome::Unknown, None),
+        })?;
         Ok(Answer {
-            status,
-            retry_after,
+            status: response.status().as_u16(),
+            retry_after: retry_after(&response),
             body,
         })
     }
 
     fn failed(&self, error: &reqwest::Error) -> Error {
-        let (place, limits) = (self.place(), self.http.limits);
-        let (message, outcome) = match (error.is_connect(), error.is_timeout()) {
-            (true, true) => (
-                format!("{place} cannot be reached within {:?}", limits.connect),
-                Outcome::NotSent,
-            ),
-            (true, false) => (format!("{place} cannot be reached: {}", cause(error)), Outcome::NotSent),
-            (false, true) => (
-                format!("{place} did not answer within {:?}", limits.total),
-                Outcome::Unknown,
-            ),
-            (false, false) => (format!("{place} broke off: {}", cause(error)), Outcome::Unknown),
-        };
+        let (message, outcome) = failure(error, &self.place(), self.http.limits);
         self.error(message, outcome, None)
     }
 
@@ -350,6 +331,44 @@ impl<'a> Request<'a> {
     pub fn body(mut self, body: Body<'a>) -> Self {
         self.body = Some(body);
         self
+    }
+}
+
+/// Why a body could not be read.
+enum Unread {
+    TooLong,
+    Failed(reqwest::Error),
+}
+
+/// The body of an answer, which may be so long.
+async fn body(response: &mut Response, limit: usize) -> Result<Vec<u8>, Unread> {
+    let mut body = Vec::new();
+    while let Some(chunk) = response.chunk().await.map_err(Unread::Failed)? {
+        if chunk.len() > limit - body.len() {
+            return Err(Unread::TooLong);
+        }
+        body.extend_from_slice(&chunk);
+    }
+    Ok(body)
+}
+
+fn too_long(place: &str, limit: usize) -> String {
+    format!("{place} answered with more than {limit} bytes")
+}
+
+/// What went wrong on the way to a place, and what is known of the request.
+fn failure(error: &reqwest::Error, place: &str, limits: Limits) -> (String, Outcome) {
+    match (error.is_connect(), error.is_timeout()) {
+        (true, true) => (
+            format!("{place} cannot be reached within {:?}", limits.connect),
+            Outcome::NotSent,
+        ),
+        (true, false) => (format!("{place} cannot be reached: {}", cause(error)), Outcome::NotSent),
+        (false, true) => (
+            format!("{place} did not answer within {:?}", limits.total),
+            Outcome::Unknown,
+        ),
+        (false, false) => (format!("{place} broke off: {}", cause(error)), Outcome::Unknown),
     }
 }
 

@@ -121,11 +121,20 @@ impl Uploads {
     /// Writes a file, in place of one that has the name already, and gives its URL. A reader sees the old or the new
     /// one whole. Inner dots of the name may become `-`.
     pub fn store(&self, name: &str, content: &[u8]) -> Result<String> {
+        self.written(name, content)?.keep()
+    }
+
+    /// Writes a file, under another name where one has the name already, and gives its URL.
+    pub fn store_beside(&self, name: &str, content: &[u8]) -> Result<String> {
+        self.written(name, content)?.keep_beside()
+    }
+
+    fn written(&self, name: &str, content: &[u8]) -> Result<Upload> {
         let mut upload = self.create(name)?;
         upload
             .write_all(content)
             .map_err(|error| failed(&upload.name, &error))?;
-        upload.keep()
+        Ok(upload)
     }
 
     /// Begins a file that is written piece by piece.
@@ -192,7 +201,7 @@ impl Upload {
     }
 
     /// Gives it its name or, where a file has it already, one with random digits, and gives its URL.
-    pub fn keep_beside(mut self) -> Result<String> {
+    fn keep_beside(mut self) -> Result<String> {
         match self.rename(RenameFlags::NOREPLACE) {
             Ok(()) => return Ok(self.uploads.url_of(&self.name)),
             // The second: a file system that cannot rename in this way.
@@ -584,11 +593,7 @@ mod tests {
     fn a_file_is_kept_beside_one_of_its_name() {
         let ground = Ground::new();
         let uploads = ground.uploads();
-        let kept = |content: &[u8]| {
-            let mut upload = uploads.create("x.csv").unwrap();
-            upload.write_all(content).unwrap();
-            upload.keep_beside().unwrap()
-        };
+        let kept = |content: &[u8]| uploads.store_beside("x.csv", content).unwrap();
         let (first, second) = (kept(b"one"), kept(b"two"));
         assert_eq!(first, "https://support.example/chat/uploads/x.csv");
         let name = second.strip_prefix("https://support.example/chat/uploads/").unwrap();

@@ -1,13 +1,14 @@
 //! Section "Settings, articles, automations and utilities": what belongs to no other room.
 
 mod exports;
+mod fetching;
 mod files;
 mod hours;
 mod style;
 mod table;
 mod text;
 
-use crate::contract::args::{Bytes, Items, Keyed};
+use crate::contract::args::{Bytes, Fields, HeaderLines, Items, Keyed, MediaType};
 use crate::contract::error::{Code, Error, Result};
 use crate::contract::ids::ConversationId;
 use crate::contract::value::FailureClass;
@@ -90,6 +91,53 @@ functions! {
     /// @errors SBError invalid-file-name for a path out of the uploads or a name that is not safe, file-error when it
     ///     cannot be written
     async fn sb_file(path: String, content: Bytes) -> "true|SBError" => files::file;
+
+    /// Sends a request to an address of the public internet, or to a host of the setting http-allowed-hosts.
+    ///
+    /// It follows up to 3 redirects, waits up to 10 seconds and takes up to 20 MiB. Credentials in $header do not go along
+    /// when a redirect leads to another site.
+    ///
+    /// @param $url an http or https address
+    /// @param $post_fields an array, which is sent as a form, or as JSON when $header says so; or a text, such as JSON.
+    ///     GET and HEAD send them in the address
+    /// @param $header lines of the header: "Authorization: Bearer …"
+    /// @param $method GET, POST, PUT, PATCH, DELETE, HEAD or OPTIONS
+    /// @return the array that a JSON answer is, whatever its HTTP status; of any other answer its text
+    /// @errors SBError url-not-allowed for an address that is none of the public internet, invalid-header, http-error when
+    ///     no answer came
+    async fn sb_curl(
+        url: String,
+        post_fields: Fields = "",
+        header: HeaderLines = [],
+        method: String = "POST",
+    ) -> "array<array-key, mixed>|string|SBError" => fetching::curl;
+
+    /// Returns what lies at an address of the public internet, or of a host of the setting http-allowed-hosts.
+    ///
+    /// It follows up to 3 redirects, waits up to 10 seconds and takes up to 20 MiB.
+    ///
+    /// @param $URL an http or https address
+    /// @errors SBError url-not-allowed for an address that is none of the public internet, http-error when nothing came
+    ///     or its HTTP status is none of success
+    async fn sb_download(URL: String) -> "string|SBError" => fetching::download;
+
+    /// Saves what lies at an address in the uploads, as sb_download fetches it.
+    ///
+    /// Under the original name no file is overwritten: the new one gets digits behind its name. Under $file_name it takes
+    /// the place of an earlier one. A drawing in SVG is not saved.
+    ///
+    /// @param $URL an http or https address
+    /// @param $file_name the name of the file; not given: the original one
+    /// @param $mime true to find the extension by what came, or a media type such as image/png; not given: the extension
+    ///     of the name, where it has one
+    /// @return the URL of the file
+    /// @errors SBError as sb_download; invalid-file-name for a name that is not safe or a type that is not known,
+    ///     file-error when it cannot be written
+    async fn sb_download_file(
+        URL: String,
+        file_name: Option<String> = false,
+        mime: MediaType = false,
+    ) -> "string|SBError" => fetching::download_file;
 
     /// Says whether the present time is within the office hours of the settings.
     ///
