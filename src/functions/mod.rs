@@ -8,6 +8,7 @@ mod database;
 mod events;
 mod language;
 mod settings;
+mod sms;
 mod system;
 mod users;
 
@@ -21,6 +22,7 @@ pub static SECTIONS: &[(&str, &[Function])] = &[
     ("Database", database::FUNCTIONS),
     ("Language and translations", language::FUNCTIONS),
     ("Chatbot integration", chatbot::FUNCTIONS),
+    ("Notifications and messaging", sms::FUNCTIONS),
     ("Settings, articles, automations and utilities", settings::FUNCTIONS),
     ("Settings, articles, automations and utilities", articles::FUNCTIONS),
     ("Settings, articles, automations and utilities", system::FUNCTIONS),

@@ -106,7 +106,7 @@ fn decoded(value: Value) -> Value {
         .unwrap_or(value)
 }
 
-async fn get_multilingual_setting(
+pub(super) async fn get_multilingual_setting(
     cx: &Context<'_>,
     name: String,
     sub_name: Option<String>,

@@ -6,4 +6,5 @@
 pub mod chatbot;
 pub mod llm;
 pub mod oauth;
+pub mod sms;
 pub mod teamchat;

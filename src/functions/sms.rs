@@ -1,0 +1,288 @@
+//! Section "Notifications and messaging": text messages.
+
+use crate::contract::args::{Argument, Items};
+use crate::contract::error::{Code, Result};
+use crate::contract::ids::{ConversationId, UserId};
+use crate::contract::status::UserType;
+use crate::contract::{Key, Map, Value};
+use crate::functions;
+use crate::functions::conversations::attachments::is_link;
+use crate::functions::language::stored_language;
+use crate::functions::settings::get_multilingual_setting;
+use crate::params;
+use crate::platform::Context;
+use crate::providers::sms::{Account, MEDIA_LIMIT};
+
+functions! {
+    /// Sends a text message.
+    ///
+    /// The template is the setting sms-message-agent for agents and admins, else sms-message-user, in the language of
+    /// the recipient. In it {message}, {recipient_name}, {sender_name} and {conversation_url_parameter} are filled in;
+    /// an empty template sends the message alone. {conversation_url_parameter}, which the message may hold too, becomes
+    /// ?conversation=ID; for the customer whose conversation it is &token=TOKEN follows, which logs in.
+    ///
+    /// @param $message the text
+    /// @param $to the phone number with its country code; spaces, brackets and dashes in it do not count
+    /// @param $template false to send the message without the template
+    /// @param $conversation_id the conversation that the message leads to
+    /// @param $attachments list of [name, http(s) link], or of links; the service sends ten of them, the links of the
+    ///     others follow the text
+    /// @return the service's record of the message, or its own error response
+    /// @errors invalid-attachment; SBError configuration; the text of a failed connection: the message is not sent again
+    ///     when its fate is not known
+    async fn sb_send_sms(
+        message: String,
+        to: String,
+        template: bool = true,
+        conversation_id: Option<ConversationId> = true,
+        attachments: Items = false,
+    ) -> "array{sid: string, date_created: string|null, date_updated: string|null, date_sent: string|null, account_sid: string, to: string, from: string|null, body: string, status: string, flags: mixed, api_version: string, price: string|null, uri: string}|array{code: int, message: string, more_info: string, status: int}|string|SBError"
+        => send_sms, provider_errors_as_they_are;
+}
+
+const OWNER: &str = "
+    SELECT u.id, u.first_name, u.last_name, u.user_type, u.token, COALESCE(d.value, '')
+    FROM sb_conversations c
+    JOIN sb_users u ON u.id = c.user_id
+    LEFT JOIN sb_users_data d ON d.user_id = u.id AND d.slug = 'phone'
+    WHERE c.id = ?";
+
+/// The details are asked first, as by `sb_get_user_by`.
+const BY_PHONE: &str = "
+    SELECT STRAIGHT_JOIN u.id, u.first_name, u.last_name, u.user_type, u.token, d.value
+    FROM sb_users_data d
+    JOIN sb_users u ON u.id = d.user_id
+    WHERE d.slug = 'phone' AND d.value IN (?, ?) AND u.user_type <> 'bot'
+    ORDER BY u.id
+    LIMIT 1";
+
+const URL_PARAMETER: &str = "{conversation_url_parameter}";
+
+/// What the contract has of a message's record.
+const RECORD: [&str; 13] = [
+    "sid",
+    "date_created",
+    "date_updated",
+    "date_sent",
+    "account_sid",
+    "to",
+    "from",
+    "body",
+    "status",
+    "flags",
+    "api_version",
+    "price",
+    "uri",
+];
+
+/// Id, first name, last name, type, token and phone number.
+type User = (u32, String, String, String, String, String);
+
+/// Who gets the message, as far as it is known.
+#[derive(Default)]
+struct Recipient {
+    id: Option<UserId>,
+    name: String,
+    is_staff: bool,
+    /// The token of the customer whose conversation it is.
+    token: Option<String>,
+}
+
+async fn send_sms(
+    cx: &Context<'_>,
+    message: String,
+    to: String,
+    template: bool,
+    conversation_id: Option<ConversationId>,
+    attachments: Items,
+) -> Result<Value> {
+    let account = Account::of(cx).await?;
+    let conversation = conversation_id.filter(|id| id.is_some());
+    let mut media = links(attachments)?;
+    let further = media.split_off(media.len().min(MEDIA_LIMIT));
+    let phone = normal(&to);
+    let recipient = if template || message.contains(URL_PARAMETER) {
+        recipient(cx, &to, &phone, conversation).await?
+    } else {
+        Recipient::default()
+    };
+    let parameter = url_parameter(conversation, &recipient);
+    let mut text = message.replace(URL_PARAMETER, &parameter);
+    if template && let Some(template) = template_for(cx, &recipient).await? {
+        let sender = sender_name(cx).await?;
+        let fields = [
+            ("{message}", text.as_str()),
+            ("{recipient_name}", &recipient.name),
+            ("{sender_name}", &sender),
+            (URL_PARAMETER, &parameter),
+        ];
+        text = filled(&template, &fields);
+    }
+    for link in further {
+        text.push('\n');
+        text.push_str(&link);
+    }
+    let mut record = match account.send(&phone, &text, &media).await? {
+        Value::Map(record) => record,
+        _ => Map::new(),
+    };
+    for name in RECORD {
+        record.entry(name.into()).or_insert(Value::Null);
+    }
+    Ok(record.into())
+}
+
+/// The links of attachments.
+fn links(Items(attachments): Items) -> Result<Vec<String>> {
+    let links = attachments.into_iter().map(|attachment| match attachment {
+        Value::Bytes(_) => String::from_value(attachment),
+        pair => pair.get(&Key::Int(1)).cloned().and_then(String::from_value),
+    });
+    let links = links.map(|link| {
+        link.filter(|link| is_link(link))
+            .ok_or_else(|| Code::InvalidAttachment.into())
+    });
+    links.collect()
+}
+
+/// A phone number as the service takes it: a plus sign and digits (E.164). What is no phone number stays as it is.
+fn normal(phone: &str) -> String {
+    let phone = phone.trim();
+    let is_filler = |letter: char| matches!(letter, ' ' | '-' | '(' | ')' | '.' | '/' | '\u{a0}');
+    let bare: String = phone.chars().filter(|letter| !is_filler(*letter)).collect();
+    let digits = bare.strip_prefix('+').or_else(|| bare.strip_prefix("00"));
+    if bare
+        .strip_prefix('+')
+        .unwrap_or(&bare)
+        .bytes()
+        .any(|byte| !byte.is_ascii_digit())
+    {
+        return phone.to_owned();
+    }
+    digits.map_or_else(|| bare.clone(), |digits| format!("+{digits}"))
+}
+
+/// The owner of the conversation, when the phone number is theirs; else whoever has the number.
+async fn recipient(cx: &Context<'_>, to: &str, phone: &str, conversation: Option<ConversationId>) -> Result<Recipient> {
+    let database = cx.database()?;
+    if let Some(conversation) = conversation {
+        let owner: Option<User> = database.row(OWNER, params![conversation]).await?;
+        if let Some(owner) = owner.filter(|(.., own)| normal(own) == phone) {
+            let mut recipient = Recipient::from_user(&owner);
+            let (.., token, _) = owner;
+            recipient.token = Some(token).filter(|_| !recipient.is_staff);
+            return Ok(recipient);
+        }
+    }
+    let user: Option<User> = database.row(BY_PHONE, params![to.trim(), phone]).await?;
+    Ok(user.as_ref().map(Recipient::from_user).unwrap_or_default())
+}
+
+impl Recipient {
+    fn from_user((id, first_name, last_name, user_type, ..): &User) -> Self {
+        Self {
+            id: Some(UserId::from(*id)),
+            name: format!("{first_name} {last_name}").trim().to_owned(),
+            is_staff: user_type.parse().is_ok_and(UserType::is_staff),
+            token: None,
+        }
+    }
+}
+
+fn url_parameter(conversation: Option<ConversationId>, recipient: &Recipient) -> String {
+    let Some(conversation) = conversation else {
+        return String::new();
+    };
+    let token = recipient.token.as_ref().map(|token| format!("&token={token}"));
+    format!("?conversation={}{}", conversation.number(), token.unwrap_or_default())
+}
+
+/// The template for a recipient, in their language.
+async fn template_for(cx: &Context<'_>, recipient: &Recipient) -> Result<Option<String>> {
+    let language = match recipient.id {
+        Some(user) => stored_language(cx, user).await?,
+        None => None,
+    };
+    let name = if recipient.is_staff {
+        "sms-message-agent"
+    } else {
+        "sms-message-user"
+    };
+    let language = language.map(|language| language.code().to_owned());
+    let template = get_multilingual_setting(cx, "sms".to_owned(), Some(name.to_owned()), language).await?;
+    Ok(template
+        .and_then(String::from_value)
+        .filter(|template| !template.trim().is_empty()))
+}
+
+/// The active user's name.
+async fn sender_name(cx: &Context<'_>) -> Result<String> {
+    let Some(active) = cx.active_user().await? else {
+        return Ok(String::new());
+    };
+    let name = |field: &'static str| {
+        active
+            .record
+            .get(&Key::from(field))
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+    };
+    Ok(format!("{} {}", name("first_name"), name("last_name"))
+        .trim()
+        .to_owned())
+}
+
+/// A template with its fields filled in, each from the left to the right: what is filled in is not looked at again.
+fn filled(template: &str, fields: &[(&str, &str)]) -> String {
+    let mut text = String::with_capacity(template.len());
+    let mut rest = template;
+    while let Some((before, behind)) = rest.split_once('{') {
+        text.push_str(before);
+        rest = rest.get(before.len()..).unwrap_or_default();
+        match fields.iter().find(|(field, _)| rest.starts_with(field)) {
+            Some((field, value)) => {
+                text.push_str(value);
+                rest = rest.get(field.len()..).unwrap_or_default();
+            }
+            None => {
+                text.push('{');
+                rest = behind;
+            }
+        }
+    }
+    text.push_str(rest);
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_phone_number_is_written_as_the_service_takes_it() {
+        for (given, phone) in [
+            ("+39 06 555 0142", "+39065550142"),
+            (" 0039 (06) 555-0142 ", "+39065550142"),
+            ("4670555014", "4670555014"),
+            ("+1.202/555.0143", "+12025550143"),
+            ("whatsapp:+1 2", "whatsapp:+1 2"),
+            ("call me", "call me"),
+            ("", ""),
+        ] {
+            assert_eq!(normal(given), phone, "{given}");
+        }
+    }
+
+    #[test]
+    fn what_is_filled_in_is_not_filled_in_again() {
+        let fields = [("{message}", "{name} {"), ("{name}", "{message}")];
+        for (template, text) in [
+            ("{message}", "{name} {"),
+            ("{name}: {message}{", "{message}: {name} {{"),
+            ("{{name}} {other} ä{message}", "{{message}} {other} ä{name} {"),
+            ("", ""),
+        ] {
+            assert_eq!(filled(template, &fields), text, "{template}");
+        }
+    }
+}
