@@ -67,9 +67,9 @@ class SBChatbotEntity
 /**
  * Logs a user in, by e-mail and password or by id and token.
  *
- * On success it sets $GLOBALS['SB_LOGIN'] and, while headers can still be sent, the cookie sb-login. After 10 wrong
- * passwords for one account, or 100 from one address, within 15 minutes further tries wait a second and fail. A
- * password hash weaker than today's is replaced.
+ * On success it sets $GLOBALS['SB_LOGIN'] and, while headers can still be sent, the cookie sb-login. A wrong password
+ * takes a second, and as long for an unknown address. After 10 for one account, or 100 from one address, within 15
+ * minutes further tries fail whatever the password is. A password hash weaker than today's is replaced.
  *
  * @param string $email the e-mail address, with $password
  * @param string $password the password
@@ -967,6 +967,28 @@ function sb_chatbot_update_entity($entity_id, $values, $language = false) {}
  */
 function sb_chatbot_get_entity($entity_id = "all", $language = false) {}
 
+// Notifications and messaging
+
+/**
+ * Sends a text message.
+ *
+ * The template is the setting sms-message-agent for agents and admins, else sms-message-user, in the language of the
+ * recipient. In it {message}, {recipient_name}, {sender_name} and {conversation_url_parameter} are filled in; an empty
+ * template sends the message alone. {conversation_url_parameter}, which the message may hold too, becomes
+ * ?conversation=ID; for the customer whose conversation it is &token=TOKEN follows, which logs in.
+ *
+ * @param string $message the text
+ * @param string $to the phone number with its country code; spaces, brackets and dashes in it do not count
+ * @param bool $template false to send the message without the template
+ * @param int|string $conversation_id the conversation that the message leads to
+ * @param list<mixed>|string $attachments list of [name, http(s) link], or of links; the service sends ten of them, the
+ *     links of the others follow the text
+ * @return array{sid: string, date_created: string|null, date_updated: string|null, date_sent: string|null, account_sid: string, to: string, from: string|null, body: string, status: string, flags: mixed, api_version: string, price: string|null, uri: string}|array{code: int, message: string, more_info: string, status: int}|string|SBError the service's record of the message, or its own error response
+ * @errors invalid-attachment; SBError configuration; the text of a failed connection: the message is not sent again
+ *     when its fate is not known
+ */
+function sb_send_sms($message, $to, $template = true, $conversation_id = true, $attachments = false) {}
+
 // Settings, articles, automations and utilities
 
 /**
@@ -1177,6 +1199,51 @@ function sb_transcript($conversation_id, $type = false) {}
  *     cannot be written
  */
 function sb_file($path, $content) {}
+
+/**
+ * Sends a request to an address of the public internet, or to a host of the setting http-allowed-hosts.
+ *
+ * It follows up to 3 redirects, waits up to 10 seconds and takes up to 20 MiB. Credentials in $header do not go along
+ * when a redirect leads to another site.
+ *
+ * @param string $url an http or https address
+ * @param array<array-key, mixed>|string $post_fields an array, which is sent as a form, or as JSON when $header says
+ *     so; or a text, such as JSON. GET and HEAD send them in the address
+ * @param array<array-key, string>|string $header lines of the header: "Authorization: Bearer …"
+ * @param string $method GET, POST, PUT, PATCH, DELETE, HEAD or OPTIONS
+ * @return array<array-key, mixed>|string|SBError the array that a JSON answer is, whatever its HTTP status; of any other answer its text
+ * @errors SBError url-not-allowed for an address that is none of the public internet, invalid-header, http-error when
+ *     no answer came
+ */
+function sb_curl($url, $post_fields = "", $header = [], $method = "POST") {}
+
+/**
+ * Returns what lies at an address of the public internet, or of a host of the setting http-allowed-hosts.
+ *
+ * It follows up to 3 redirects, waits up to 10 seconds and takes up to 20 MiB.
+ *
+ * @param string $URL an http or https address
+ * @return string|SBError
+ * @errors SBError url-not-allowed for an address that is none of the public internet, http-error when nothing came or
+ *     its HTTP status is none of success
+ */
+function sb_download($URL) {}
+
+/**
+ * Saves what lies at an address in the uploads, as sb_download fetches it.
+ *
+ * Under the original name no file is overwritten: the new one gets digits behind its name. Under $file_name it takes
+ * the place of an earlier one. A drawing in SVG is not saved.
+ *
+ * @param string $URL an http or https address
+ * @param string $file_name the name of the file; not given: the original one
+ * @param bool|string $mime true to find the extension by what came, or a media type such as image/png; not given: the
+ *     extension of the name, where it has one
+ * @return string|SBError the URL of the file
+ * @errors SBError as sb_download; invalid-file-name for a name that is not safe or a type that is not known,
+ *     file-error when it cannot be written
+ */
+function sb_download_file($URL, $file_name = false, $mime = false) {}
 
 /**
  * Says whether the present time is within the office hours of the settings.
