@@ -6,7 +6,7 @@ use crate::contract::value::Value;
 use crate::platform::Context;
 use crate::platform::context::Request;
 use crate::platform::crypto;
-use crate::platform::db::Transaction;
+use crate::platform::db::{OnUnknown, Transaction};
 use crate::platform::engine::Engine;
 use crate::platform::host::Host;
 use crate::platform::http::{Body, Method, Request as HttpRequest};
@@ -15,6 +15,14 @@ use crate::platform::outbox::{self, Channel, Claimed, Delivery, Recorded};
 /// Something that happened, under the name that webhooks know it by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Event {
+    /// A user was added.
+    UserCreated,
+    /// An account or a detail was changed.
+    UserUpdated,
+    /// Users were deleted.
+    UserDeleted,
+    /// A user logged in.
+    Login,
     /// A person wrote a message.
     MessageSent,
     /// The bot wrote a message.
@@ -36,6 +44,10 @@ pub(super) enum Event {
 impl Event {
     const fn name(self) -> &'static str {
         match self {
+            Self::UserCreated => "user-created",
+            Self::UserUpdated => "user-updated",
+            Self::UserDeleted => "user-deleted",
+            Self::Login => "login",
             Self::MessageSent => "message-sent",
             Self::BotMessage => "bot-message",
             Self::MessageUpdated => "message-updated",
@@ -93,6 +105,21 @@ impl<'a> Followers<'a> {
         };
         outbox::record(transaction, self.has_table, self.cx.now(), vec![delivery]).await
     }
+}
+
+/// Records an event that comes with no write of its own.
+pub(super) async fn announce(cx: &Context<'_>, event: Event, data: impl Fn() -> Value) -> Result<()> {
+    let followers = Followers::of(cx).await?;
+    if followers.webhooks.is_some() {
+        let recorded = cx
+            .database()?
+            .transaction(OnUnknown::Report, async |transaction| {
+                followers.record(transaction, event, &data).await
+            })
+            .await?;
+        cx.after_commit(recorded);
+    }
+    Ok(())
 }
 
 /// Delivers what follows the writes of a request. To be called at its end.

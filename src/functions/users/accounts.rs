@@ -5,6 +5,7 @@ use crate::contract::error::{Code, Error, Result};
 use crate::contract::ids::UserId;
 use crate::contract::status::UserType;
 use crate::contract::{Key, Map, Value};
+use crate::functions::events::{Event, Followers};
 use crate::params;
 use crate::platform::Context;
 use crate::platform::crypto;
@@ -97,6 +98,7 @@ pub(super) async fn add_user(
         UserType::Visitor
     });
     let (token, now) = (crypto::token()?, cx.now());
+    let followers = Followers::of(cx).await?;
     let stored = cx.database()?.transaction(OnUnknown::Report, async |transaction| {
         let columns = params![
             &first_name,
@@ -117,9 +119,21 @@ pub(super) async fn add_user(
                 .execute(ADD_DETAIL, params![id, &detail.slug, &detail.name, &detail.value])
                 .await?;
         }
-        Ok(id)
+        let data = || {
+            Value::map([
+                ("user_id", id.into()),
+                ("first_name", first_name.clone().into()),
+                ("last_name", last_name.clone().into()),
+                ("email", email.clone().map_or(Value::Null, Value::from)),
+                ("user_type", user_type.text().into()),
+            ])
+        };
+        let recorded = followers.record(transaction, Event::UserCreated, data).await?;
+        Ok((id, recorded))
     });
-    stored.await.map_err(duplicate_email)
+    let (id, recorded) = stored.await.map_err(duplicate_email)?;
+    cx.after_commit(recorded);
+    Ok(id)
 }
 
 /// Adds a user and makes it the active one.
@@ -140,6 +154,7 @@ pub(super) async fn add_user_and_login(
 /// Adds details that a user does not have yet.
 pub(super) async fn add_new_user_extra(cx: &Context<'_>, user_id: UserId, Details(settings): Details) -> Result<bool> {
     let details = checked(settings)?;
+    let followers = Followers::of(cx).await?;
     let stored = cx.database()?.transaction(OnUnknown::Report, async |transaction| {
         type_of(transaction, user_id).await?;
         for detail in details.iter().filter(|detail| !detail.value.is_empty()) {
@@ -147,9 +162,12 @@ pub(super) async fn add_new_user_extra(cx: &Context<'_>, user_id: UserId, Detail
                 .execute(ADD_DETAIL, params![user_id, &detail.slug, &detail.name, &detail.value])
                 .await?;
         }
-        Ok(true)
+        followers
+            .record(transaction, Event::UserUpdated, || changed(user_id))
+            .await
     });
-    stored.await
+    cx.after_commit(stored.await?);
+    Ok(true)
 }
 
 /// Changes an account and its details.
@@ -215,6 +233,7 @@ pub(super) async fn update_user_to_lead(cx: &Context<'_>, user_id: UserId) -> Re
 }
 
 async fn store(cx: &Context<'_>, user_id: UserId, account: &Account, details: &[Detail]) -> Result<bool> {
+    let followers = Followers::of(cx).await?;
     let stored = cx.database()?.transaction(OnUnknown::Report, async |transaction| {
         let now = type_of(transaction, user_id).await?;
         if let Some(statement) = account.update(user_id, account.next_type(now, details)) {
@@ -230,9 +249,17 @@ async fn store(cx: &Context<'_>, user_id: UserId, account: &Account, details: &[
                     .await?;
             }
         }
-        Ok(true)
+        followers
+            .record(transaction, Event::UserUpdated, || changed(user_id))
+            .await
     });
-    stored.await.map_err(duplicate_email)
+    cx.after_commit(stored.await.map_err(duplicate_email)?);
+    Ok(true)
+}
+
+/// What followers get to know of a change.
+fn changed(user_id: UserId) -> Value {
+    Value::map([("user_id", user_id.into())])
 }
 
 /// The type of a user, whose row is locked from here on.

@@ -7,6 +7,7 @@ use crate::contract::error::Result;
 use crate::contract::ids::UserId;
 use crate::contract::value::at;
 use crate::contract::{Key, Map, Value};
+use crate::functions::events::{Event, announce};
 use crate::params;
 use crate::platform::Context;
 use crate::platform::crypto;
@@ -101,6 +102,8 @@ pub(super) fn password_verify(Bytes(password): Bytes, hash: String) -> Result<bo
 
 /// Makes the user of a login record the active one: the pair that sb_login gives.
 pub(super) async fn session(cx: &Context<'_>, record: Map) -> Result<Value> {
+    let id = at(&record, "id").cloned().unwrap_or_default();
+    announce(cx, Event::Login, || Value::map([("user_id", id.clone())])).await?;
     let data = cx.log_in(&record).await?;
     Ok(Value::List(vec![Value::Map(record), data.into()]))
 }

@@ -1,8 +1,10 @@
 //! Deleting people, and with them what is theirs.
 
+use crate::contract::Value;
 use crate::contract::args::Several;
 use crate::contract::error::Result;
 use crate::contract::ids::UserId;
+use crate::functions::events::{Event, Followers};
 use crate::params;
 use crate::platform::Context;
 use crate::platform::db::{Builder, OnUnknown};
@@ -61,6 +63,7 @@ pub(super) async fn delete_leads(cx: &Context<'_>) -> Result<bool> {
 }
 
 async fn delete_chunk(cx: &Context<'_>, ids: &[UserId]) -> Result<()> {
+    let followers = Followers::of(cx).await?;
     let deleted = cx.database()?.transaction(OnUnknown::Report, async |transaction| {
         for part in [UNASSIGN, FORGET_NOTES, DELETE_USERS] {
             let mut statement = Builder::new(part, params![]);
@@ -68,7 +71,12 @@ async fn delete_chunk(cx: &Context<'_>, ids: &[UserId]) -> Result<()> {
             let (sql, params) = statement.finish();
             transaction.execute(sql, params).await?;
         }
-        Ok(())
+        let data = || {
+            let ids = ids.iter().map(|&id| id.into()).collect();
+            Value::map([("user_ids", Value::List(ids))])
+        };
+        followers.record(transaction, Event::UserDeleted, data).await
     });
-    deleted.await
+    cx.after_commit(deleted.await?);
+    Ok(())
 }
