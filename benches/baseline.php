@@ -51,6 +51,57 @@ function plain_get_user($user_id, bool $extra = false): array|false
     return $user;
 }
 
+/** The columns of a user in a list. */
+const PLAIN_USER = 'id, first_name, last_name, email, profile_image, user_type, creation_time, last_activity, department,
+    token';
+
+function plain_get_users(bool $extra = false): array
+{
+    $users = plain_rows('SELECT ' . PLAIN_USER . " FROM sb_users WHERE user_type <> 'bot'
+        ORDER BY creation_time DESC LIMIT 0, 100");
+    if ($extra) {
+        foreach ($users as &$user) {
+            $user['extra'] = plain_rows("SELECT slug, name, value FROM sb_users_data WHERE user_id = $user[id]");
+        }
+    }
+    return $users;
+}
+
+function plain_count_users(): array
+{
+    $counts = ['all' => plain_row("SELECT COUNT(*) n FROM sb_users WHERE user_type IN ('visitor', 'lead', 'user')")['n']];
+    foreach (['lead', 'user', 'visitor'] as $type) {
+        $counts[$type] = plain_row("SELECT COUNT(*) n FROM sb_users WHERE user_type = '$type'")['n'];
+    }
+    return $counts;
+}
+
+function plain_get_online_users(string $types = "user_type <> 'bot'"): array
+{
+    return plain_rows('SELECT ' . PLAIN_USER . " FROM sb_users
+        WHERE last_activity > UTC_TIMESTAMP() - INTERVAL 30 SECOND AND $types ORDER BY creation_time DESC");
+}
+
+function plain_agents_online(): bool
+{
+    return (bool) plain_get_online_users("user_type IN ('agent', 'admin')");
+}
+
+function plain_get_user_by(string $slug, string $value): array|false
+{
+    return plain_row('SELECT id, first_name, last_name, email, user_type, department FROM sb_users WHERE id IN
+        (SELECT user_id FROM sb_users_data WHERE slug = ' . plain_text($slug) . ' AND value = ' . plain_text($value) . ')
+        LIMIT 1');
+}
+
+function plain_search_users(string $search): array
+{
+    $pattern = plain_text("%$search%");
+    return plain_rows('SELECT ' . PLAIN_USER . " FROM sb_users WHERE user_type <> 'bot' AND
+        (CONCAT(first_name, ' ', last_name) LIKE $pattern OR email LIKE $pattern
+            OR id IN (SELECT user_id FROM sb_users_data WHERE value LIKE $pattern)) ORDER BY id DESC LIMIT 100");
+}
+
 /** The columns of a message and its author. */
 const PLAIN_MESSAGE = 'm.id, m.user_id, m.message, m.creation_time, m.attachments, m.status_code, m.payload,
     m.conversation_id, u.first_name, u.last_name, u.profile_image, u.user_type';

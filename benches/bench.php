@@ -7,113 +7,10 @@
  */
 
 define('SB_DB_NAME', "sb_bench_$argv[1]");
-define('SB_DB_USER', 'sb');
-define('SB_DB_PASSWORD', 'secret');
-define('SB_DB_SOCKET', getenv('SB_TEST_SOCKET'));
-define('SB_SECRET_KEY', 'a secret for measuring only');
 
 require __DIR__ . '/baseline.php';
-
-/** Bare mysqli: nothing but the statements, prepared once where that is faster. */
-final class Floor
-{
-    private const USER = 'SELECT id, first_name, last_name, email, profile_image, user_type, creation_time,
-        last_activity, department, token FROM sb_users WHERE id = ?';
-    private const DETAILS = 'SELECT slug, name, value FROM sb_users_data WHERE user_id = ? ORDER BY id';
-    private const NEWEST = 'SELECT MAX(id) FROM sb_messages WHERE conversation_id = ?';
-    private const CONVERSATION = 'SELECT c.id, c.user_id, u.first_name, u.last_name, u.profile_image, u.user_type,
-        c.title, c.creation_time conversation_time, c.status_code conversation_status_code, c.department
-        FROM sb_conversations c JOIN sb_users u ON u.id = c.user_id WHERE c.id = ';
-    private const MESSAGES = 'SELECT m.id, m.user_id, m.message, m.creation_time, m.attachments, m.status_code,
-        m.payload, m.conversation_id, u.first_name, u.last_name, u.profile_image, u.user_type
-        FROM sb_messages m JOIN sb_users u ON u.id = m.user_id WHERE m.conversation_id = %d ORDER BY m.id';
-    private const SET_STATUS = 'UPDATE sb_conversations SET status_code = ? WHERE id = ?';
-    private const ADD_MESSAGE = "INSERT INTO sb_messages (user_id, message, creation_time, status_code, attachments,
-        payload, conversation_id) VALUES (?, ?, UTC_TIMESTAMP(), 0, '', '', ?)";
-    private const STOP_TYPING = 'UPDATE sb_users SET typing = -1, last_activity = UTC_TIMESTAMP() WHERE id = ?';
-
-    private mysqli $connection;
-    private array $statements = [];
-
-    public function __construct()
-    {
-        $this->connection = new mysqli(null, SB_DB_USER, SB_DB_PASSWORD, SB_DB_NAME, 0, SB_DB_SOCKET);
-        $this->connection->set_charset('utf8mb4');
-        $this->connection->query("SET SESSION time_zone = '+00:00'");
-    }
-
-    public function one(string $sql): int
-    {
-        return (int) $this->connection->query($sql)->fetch_row()[0];
-    }
-
-    public function user(int $id): array
-    {
-        return $this->prepared(self::USER, [$id])->get_result()->fetch_assoc();
-    }
-
-    public function userWithDetails(int $id): array
-    {
-        $user = $this->user($id);
-        $user['details'] = $this->prepared(self::DETAILS, [$id])->get_result()->fetch_all(MYSQLI_ASSOC);
-        return $user;
-    }
-
-    public function newest(int $conversation): int
-    {
-        return $this->prepared(self::NEWEST, [$conversation])->get_result()->fetch_row()[0];
-    }
-
-    public function conversation(int $id): array
-    {
-        return [
-            'details' => $this->connection->query(self::CONVERSATION . $id)->fetch_assoc(),
-            'messages' => $this->connection->query(sprintf(self::MESSAGES, $id))->fetch_all(MYSQLI_ASSOC),
-        ];
-    }
-
-    public function send(int $sender, int $conversation, string $message): int
-    {
-        $this->connection->begin_transaction();
-        $this->prepared(self::SET_STATUS, [2, $conversation]);
-        $id = $this->prepared(self::ADD_MESSAGE, [$sender, $message, $conversation])->insert_id;
-        $this->prepared(self::STOP_TYPING, [$sender]);
-        $this->connection->commit();
-        return $id;
-    }
-
-    private function prepared(string $sql, array $values): mysqli_stmt
-    {
-        $statement = $this->statements[$sql] ??= $this->connection->prepare($sql);
-        $statement->execute($values);
-        return $statement;
-    }
-}
-
-/** The nanoseconds of `$rounds` turns of `$calls` calls each, by contender; `$inner` calls count as one. */
-function measure(array $contenders, int $rounds, int $calls, int $inner = 1): array
-{
-    foreach ($contenders as $contender) {
-        for ($call = 0; $call < $calls; $call++) {
-            $contender();
-        }
-    }
-    $times = array_fill_keys(array_keys($contenders), []);
-    for ($round = 0; $round < $rounds; $round++) {
-        foreach ($contenders as $name => $contender) {
-            for ($call = 0; $call < $calls; $call++) {
-                $started = hrtime(true);
-                $contender();
-                $times[$name][] = (hrtime(true) - $started) / $inner;
-            }
-        }
-    }
-    return array_map(static function (array $sorted): array {
-        sort($sorted);
-        $at = static fn (float $part): float => round($sorted[(int) (count($sorted) * $part)], 1);
-        return ['median' => $at(.5), 'p10' => $at(.1), 'calls' => count($sorted)];
-    }, $times);
-}
+require __DIR__ . '/floor.php';
+require __DIR__ . '/measure.php';
 
 $floor = new Floor();
 $conversation = intdiv((int) $argv[1], 2);
@@ -189,4 +86,4 @@ $operations = [
     ], $rounds(50), 2, 1000),
 ];
 plain_connection()->query("DELETE FROM sb_messages WHERE id > $before");
-echo json_encode(['conversations' => (int) $argv[1], 'operations' => $operations]), "\n";
+echo json_encode(['size' => number_format($argv[1]) . ' conversations', 'operations' => $operations]), "\n";

@@ -1,12 +1,12 @@
 -- Fills a database of the library's schema with @conversations conversations: the same rows on every run.
 --
--- Half as many users as conversations, 42 of them answering; eight messages to a conversation on average, in the
+-- @users users, or half as many as conversations, and 42 who answer; eight messages to a conversation on average, in the
 -- middle one exactly 100. Ids follow time, as in a database that grew: the messages of one conversation lie apart.
 -- Chance is the CRC of the row's number and a letter.
 
 SET SESSION sql_mode = '', time_zone = '+00:00', foreign_key_checks = 0, unique_checks = 0;
 SET SESSION group_concat_max_len = 65535;
-SET @users = @conversations DIV 2, @staff = 42, @now = '2026-01-01 12:00:00', @minutes = 3 * 365 * 24 * 60;
+SET @users = COALESCE(@users, @conversations DIV 2), @staff = 42, @now = '2026-01-01 12:00:00', @minutes = 3 * 365 * 24 * 60;
 
 -- Some thousand words that messages are cut out of; of one byte each letter, so that a cut costs the same everywhere.
 SELECT CONVERT(GROUP_CONCAT(ELT(1 + CRC32(CONCAT('w', seq)) % 24, 'the', 'order', 'please', 'refund', 'help', 'invoice',

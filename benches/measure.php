@@ -1,0 +1,34 @@
+<?php
+/**
+ * What the benches connect to, but for the database's name, and how they time.
+ */
+
+define('SB_DB_USER', 'sb');
+define('SB_DB_PASSWORD', 'secret');
+define('SB_DB_SOCKET', getenv('SB_TEST_SOCKET'));
+define('SB_SECRET_KEY', 'a secret for measuring only');
+
+/** The nanoseconds of `$rounds` turns of `$calls` calls each, by contender; `$inner` calls count as one. */
+function measure(array $contenders, int $rounds, int $calls, int $inner = 1): array
+{
+    foreach ($contenders as $contender) {
+        for ($call = 0; $call < $calls; $call++) {
+            $contender();
+        }
+    }
+    $times = array_fill_keys(array_keys($contenders), []);
+    for ($round = 0; $round < $rounds; $round++) {
+        foreach ($contenders as $name => $contender) {
+            for ($call = 0; $call < $calls; $call++) {
+                $started = hrtime(true);
+                $contender();
+                $times[$name][] = (hrtime(true) - $started) / $inner;
+            }
+        }
+    }
+    return array_map(static function (array $sorted): array {
+        sort($sorted);
+        $at = static fn (float $part): float => round($sorted[(int) (count($sorted) * $part)], 1);
+        return ['median' => $at(.5), 'p10' => $at(.1), 'calls' => count($sorted)];
+    }, $times);
+}
