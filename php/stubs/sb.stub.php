@@ -1246,6 +1246,29 @@ function sb_download($URL) {}
 function sb_download_file($URL, $file_name = false, $mime = false) {}
 
 /**
+ * Deletes visitors who were not active for 24 hours, with their conversations, and messages that have lain in the
+ * trash for 30 days, and archives conversations of status 0 or 1 that are older than 24 hours.
+ *
+ * Needs authority: an active agent or admin, or SB_FORCE_ADMIN.
+ *
+ * @return true|SBError
+ * @errors SBError security-error without authority
+ */
+function sb_clean_data() {}
+
+/**
+ * Does what is to be done once an hour, when it was not done in this hour yet; of those who call at the same time one
+ * does it.
+ *
+ * That is to clean up as sb_clean_data, where the setting admin-auto-archive is on, and to deliver what is due in the
+ * outbox.
+ *
+ * @return true|SBError
+ * @errors SBError the first failure; what else is to be done is done nevertheless, and what failed with the next hour
+ */
+function sb_cron_jobs() {}
+
+/**
  * Says whether the present time is within the office hours of the settings.
  *
  * The setting timetable-utc is a number of hours before UTC, or an IANA zone name, with which daylight saving time is

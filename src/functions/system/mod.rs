@@ -1,5 +1,7 @@
 //! Section "Settings, articles, automations and utilities": what belongs to no other room.
 
+mod cleaning;
+mod cron;
 mod exports;
 mod fetching;
 mod files;
@@ -138,6 +140,21 @@ functions! {
         file_name: Option<String> = false,
         mime: MediaType = false,
     ) -> "string|SBError" => fetching::download_file;
+
+    /// Deletes visitors who were not active for 24 hours, with their conversations, and messages that have lain in the
+    /// trash for 30 days, and archives conversations of status 0 or 1 that are older than 24 hours.
+    ///
+    /// @errors SBError security-error without authority
+    async fn sb_clean_data() -> "true|SBError" => cleaning::clean_data, protected;
+
+    /// Does what is to be done once an hour, when it was not done in this hour yet; of those who call at the same time
+    /// one does it.
+    ///
+    /// That is to clean up as sb_clean_data, where the setting admin-auto-archive is on, and to deliver what is due in the
+    /// outbox.
+    ///
+    /// @errors SBError the first failure; what else is to be done is done nevertheless, and what failed with the next hour
+    async fn sb_cron_jobs() -> "true|SBError" => cron::cron_jobs;
 
     /// Says whether the present time is within the office hours of the settings.
     ///

@@ -17,6 +17,7 @@ mod teamchat;
 
 pub(crate) use lists::ONLINE_FOR;
 pub(crate) use lookup::get_bot_id;
+pub(crate) use removal::delete_old_visitors;
 
 use crate::contract::args::{Bytes, Details, Extra, Page, People, Several, Since, Sorting, Texts};
 use crate::contract::ids::{ConversationId, UserId};
