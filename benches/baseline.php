@@ -132,6 +132,15 @@ function plain_get_conversation($user_id, $conversation_id): array|false
     ];
 }
 
+function plain_get_conversations(): array
+{
+    return plain_rows('SELECT ' . PLAIN_MESSAGE . ", c.status_code conversation_status_code, a.user_type message_user_type
+        FROM sb_messages m JOIN sb_conversations c ON c.id = m.conversation_id JOIN sb_users u ON u.id = c.user_id
+        JOIN sb_users a ON a.id = m.user_id
+        WHERE c.status_code NOT IN (3, 4) AND m.id IN (SELECT MAX(id) FROM sb_messages GROUP BY conversation_id)
+        ORDER BY m.id DESC LIMIT 0, 100");
+}
+
 function plain_get_new_messages($user_id, $conversation_id, $datetime, $last_id = false): array
 {
     return plain_messages('m.conversation_id = ' . (int) $conversation_id . ($last_id

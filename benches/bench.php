@@ -31,6 +31,11 @@ if (count($ours['messages']) !== 100 || $ours['messages'] != plain_get_conversat
     exit(1);
 }
 
+if (array_column(sb_get_conversations(), 'id') !== array_column(plain_get_conversations(), 'id')) {
+    fwrite(STDERR, "bench: the inbox is read differently\n");
+    exit(1);
+}
+
 $factor = (float) ($argv[2] ?? 1);
 $rounds = static fn (int $rounds): int => max(2, (int) ($rounds * $factor));
 $operations = [
@@ -54,6 +59,15 @@ $operations = [
         'mysqli' => static fn () => $floor->conversation($conversation),
         'php' => static fn () => plain_get_conversation($user, $conversation),
     ], $rounds(100), 5),
+    // The plain way reads all messages: of large sizes it would be all that is waited for.
+    'sb_get_conversations' => measure([
+        'sb' => static fn () => sb_get_conversations(),
+    ] + ($argv[1] > 20_000 ? [] : [
+        'php' => static fn () => plain_get_conversations(),
+    ]), $rounds(10), 5),
+    'sb_get_conversations, archive' => measure([
+        'sb' => static fn () => sb_get_conversations(1, 3),
+    ], $rounds(10), 5),
     'sb_send_message' => measure([
         'sb' => static fn () => sb_send_message($user, $other, $text),
         'mysqli' => static fn () => $floor->send($user, $other, $text),
