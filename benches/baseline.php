@@ -9,7 +9,7 @@ function plain_connection(): mysqli
 {
     static $connection = null;
     if ($connection === null) {
-        $connection = new mysqli(null, SB_DB_USER, SB_DB_PASSWORD, SB_DB_NAME, 0, SB_DB_SOCKET);
+        $connection = new mysqli(...SERVER);
         $connection->set_charset('utf8mb4');
         $connection->query("SET SESSION time_zone = '+00:00'");
     }

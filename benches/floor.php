@@ -38,7 +38,7 @@ final class Floor
 
     public function __construct()
     {
-        $this->connection = new mysqli(null, SB_DB_USER, SB_DB_PASSWORD, SB_DB_NAME, 0, SB_DB_SOCKET);
+        $this->connection = new mysqli(...SERVER);
         $this->connection->set_charset('utf8mb4');
         $this->connection->query("SET SESSION time_zone = '+00:00'");
     }

@@ -5,8 +5,15 @@
 
 define('SB_DB_USER', 'sb');
 define('SB_DB_PASSWORD', 'secret');
-define('SB_DB_SOCKET', getenv('SB_TEST_SOCKET'));
 define('SB_SECRET_KEY', 'a secret for measuring only');
+if (getenv('SB_BENCH_TCP')) {
+    define('SB_DB_HOST', '127.0.0.1');
+    define('SB_DB_PORT', getenv('SB_TEST_PORT'));
+    define('SERVER', [SB_DB_HOST, SB_DB_USER, SB_DB_PASSWORD, SB_DB_NAME, (int) SB_DB_PORT]);
+} else {
+    define('SB_DB_SOCKET', getenv('SB_TEST_SOCKET'));
+    define('SERVER', [null, SB_DB_USER, SB_DB_PASSWORD, SB_DB_NAME, 0, SB_DB_SOCKET]);
+}
 
 /** The nanoseconds of `$rounds` turns of `$calls` calls each, by contender; `$inner` calls count as one. */
 function measure(array $contenders, int $rounds, int $calls, int $inner = 1): array

@@ -3,7 +3,7 @@
 use mysql_async::{Row, Value as Cell};
 
 use super::row::text_of;
-use super::session::{Alteration, Session, Written};
+use super::session::{Alteration, Session, Status, Written};
 use super::{Database, fault};
 use crate::contract::error::{Error, Result};
 use crate::contract::value::{Columns, Key, Records};
@@ -47,9 +47,21 @@ impl Database {
                 .await
             {
                 Err(error) if again && statement.may_repeat(&error) => again = false,
+                // Refused, and nothing done: another host may take it. A transaction that is open stays where it is.
+                Err(error) if again && fault::is_read_only(&error) && self.has_other_hosts() && !self.is_altered() => {
+                    again = false;
+                    self.disconnect().await;
+                }
                 result => return result,
             }
         }
+    }
+
+    /// Whether the caller's statements have made something of the session that another connection would not have.
+    fn is_altered(&self) -> bool {
+        self.session
+            .try_lock()
+            .is_ok_and(|slot| slot.as_ref().is_some_and(|session| session.status != Status::default()))
     }
 
     /// Escapes a text for a quoted literal of a caller's statement, as the caller's session reads it.

@@ -116,6 +116,7 @@ impl Database {
         let sql = sql.into();
         let started = Instant::now();
         let mut sent_again = false;
+        let mut moved = false;
         let mut conflicts = 0;
         // Of a transaction of the caller a conflict ends more than this statement.
         let mut joined = false;
@@ -137,6 +138,10 @@ impl Database {
                 {
                     conflicts += 1;
                     pause(conflicts).await;
+                }
+                Err(error) if fault::is_read_only(&error) && !joined && !moved && self.has_other_hosts() => {
+                    moved = true;
+                    self.disconnect().await;
                 }
                 result => return result.map_err(fault::name_the_upgrade),
             }

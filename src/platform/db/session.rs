@@ -108,7 +108,8 @@ impl Session {
             Endpoint::Socket(path) => options.socket(Some(path.as_str())),
             Endpoint::Address { host, port } => options.ip_or_hostname(host.as_str()).tcp_port(*port),
         };
-        let limit = settings.connect_limit;
+        // The hosts share it: a caller waits no longer for having several.
+        let limit = settings.connect_limit / u32::try_from(settings.endpoints.len().max(1)).unwrap_or(1);
         let opened = async {
             let mut connection = Conn::new(options).await.map_err(fault::of_connect)?;
             let mut facts = connection

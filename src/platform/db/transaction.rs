@@ -126,7 +126,8 @@ impl Database {
         .await
     }
 
-    fn has_other_hosts(&self) -> bool {
+    /// Whether another host may be writable where this one is not.
+    pub(super) fn has_other_hosts(&self) -> bool {
         self.settings
             .borrow()
             .as_ref()
