@@ -6,6 +6,7 @@ mod chatbot;
 mod conversations;
 mod database;
 mod events;
+mod formatting;
 mod language;
 mod settings;
 mod sms;

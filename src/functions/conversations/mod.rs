@@ -18,6 +18,7 @@ use crate::contract::args::{Department, Items, Page, Several, Since, StatusCode}
 use crate::contract::ids::{ConversationId, MessageId, UserId};
 use crate::contract::{Error, Map, Result};
 use crate::functions;
+use crate::functions::formatting;
 
 functions! {
     /// Returns a conversation: its details and all its messages, oldest first.
@@ -232,6 +233,32 @@ functions! {
     /// @param $conversation_id the conversation
     async fn sb_conversation_security_error(conversation_id: ConversationId) -> "bool|SBError"
         => access::conversation_security_error;
+
+    /// Returns a message as HTML.
+    ///
+    /// Every character is escaped first; only these tags and attributes come out:
+    ///
+    /// | in a message | in HTML |
+    /// |---|---|
+    /// | `*bold*` | `<b>bold</b>` |
+    /// | `__italic__` | `<em>italic</em>` |
+    /// | `~strike~` | `<del>strike</del>` |
+    /// | `` `code` `` | `<code>code</code>` |
+    /// | ```` ```block``` ````, over several lines | `<pre><code>block</code></pre>` |
+    /// | `https://shop.example/a`, also http | `<a href="https://shop.example/a" target="_blank" rel="noopener nofollow">` |
+    /// | a line break | `<br>` |
+    ///
+    /// Marks need a partner in their line, no blank inside and no letter or digit outside, and may be nested; all others
+    /// stay as they are: `2 * 3`, `2*3`, `file_name`, `**`. Nothing in code has a meaning. An address ends before the
+    /// punctuation of the sentence.
+    ///
+    /// @param $message the message
+    pure fn sb_text_formatting_to_html(message: String) -> "string" => formatting::text_formatting_to_html;
+
+    /// Returns a message without the marks of its formatting: see sb_text_formatting_to_html. What is no mark stays.
+    ///
+    /// @param $message the message
+    pure fn sb_clear_text_formatting(message: String) -> "string" => formatting::clear_text_formatting;
 }
 
 /// Refuses a text that its column could not hold whole.
