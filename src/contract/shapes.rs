@@ -32,7 +32,7 @@ const USER_TYPES: &str = "'visitor'|'lead'|'user'|'agent'|'admin'|'bot'";
 const UTC: &str = "YYYY-MM-DD HH:MM:SS, UTC";
 
 /// Every record.
-pub static SHAPES: [Shape; 11] = [
+pub static SHAPES: [Shape; 12] = [
     Shape {
         name: "User",
         doc: "A user: visitor, lead, user, agent or admin.",
@@ -187,6 +187,31 @@ pub static SHAPES: [Shape; 11] = [
                 "where every language is asked for; empty for an original",
             ),
             field("parent_id?", "string", "likewise, the id of its original"),
+        ],
+    },
+    Shape {
+        name: "Automation",
+        doc: "An automation. A translation has no conditions.",
+        base: None,
+        fields: &[
+            field("id", "string", ""),
+            field("conditions?", "list<list<mixed>>", "name, operator and value of each"),
+            field("name?", "string", ""),
+            field("message?", "string", ""),
+            field(
+                "type?",
+                "string",
+                "the group, where automations of several are in one list",
+            ),
+            field("subject?", "string", "of an e-mail"),
+            field("title?", "string", "of a popup or design"),
+            field("profile_image?", "string", "of a popup"),
+            field("color_1?", "string", "of a design, as the next five"),
+            field("color_2?", "string", ""),
+            field("color_3?", "string", ""),
+            field("background?", "string", ""),
+            field("brand?", "string", ""),
+            field("icon?", "string", ""),
         ],
     },
     Shape {

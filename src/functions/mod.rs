@@ -1,6 +1,7 @@
 //! The public functions, one room per section of the contract, and the list of the sections.
 
 mod articles;
+mod automations;
 pub mod catalog;
 mod chatbot;
 mod conversations;
@@ -26,6 +27,7 @@ pub static SECTIONS: &[(&str, &[Function])] = &[
     ("Notifications and messaging", sms::FUNCTIONS),
     ("Settings, articles, automations and utilities", settings::FUNCTIONS),
     ("Settings, articles, automations and utilities", articles::FUNCTIONS),
+    ("Settings, articles, automations and utilities", automations::FUNCTIONS),
     ("Settings, articles, automations and utilities", system::FUNCTIONS),
 ];
 

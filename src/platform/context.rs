@@ -89,7 +89,8 @@ impl Request {
     pub fn known_dictionaries(&self, host: &dyn Host) -> Option<Rc<[Rc<Dictionary>]>> {
         let chosen = self.dictionaries.borrow();
         let chosen = chosen.as_ref()?;
-        (chosen.login == host.global_entry(LOGIN, "id")).then(|| Rc::clone(&chosen.found))
+        host.is_global_entry(LOGIN, "id", chosen.login.as_ref())
+            .then(|| Rc::clone(&chosen.found))
     }
 }
 

@@ -22,6 +22,11 @@ pub trait Host {
         self.global(name).and_then(|value| entry(value, key))
     }
 
+    /// Whether [`Host::global_entry`] is that.
+    fn is_global_entry(&self, name: &str, key: &'static str, expected: Option<&Value>) -> bool {
+        self.global_entry(name, key).as_ref() == expected
+    }
+
     /// Sets a global variable. It may become visible to the program only when the call returns, but is seen by
     /// [`Host::global`] at once.
     fn set_global(&self, name: &'static str, value: Value);
@@ -98,6 +103,13 @@ impl Host for PlainHost {
 
     fn global(&self, name: &str) -> Option<Value> {
         self.globals.borrow().get(&Key::from(name.to_owned())).cloned()
+    }
+
+    fn global_entry(&self, name: &str, key: &'static str) -> Option<Value> {
+        match self.globals.borrow().get(&Key::from(name.to_owned()))? {
+            Value::Map(map) => map.get(&Key::from(key)).cloned(),
+            value => Some(value.clone()),
+        }
     }
 
     fn set_global(&self, name: &'static str, value: Value) {

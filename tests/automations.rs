@@ -1,0 +1,227 @@
+//! Automations that run: once, on however many servers, and by way of the outbox.
+//!
+//! `tests/support/mariadb cargo test --test automations`
+
+// A test fails by panicking, in its helpers too.
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
+
+#[allow(dead_code)]
+#[path = "support/openapi.rs"]
+mod openapi;
+#[allow(dead_code)]
+#[path = "support/sms.rs"]
+mod sms;
+#[allow(dead_code)]
+#[path = "support/stand_in.rs"]
+mod stand_in;
+mod support;
+
+use sb::contract::{Value, json};
+use sms::{ACCOUNT, SENDER, TOKEN};
+use stand_in::{Reply, StandIn, fields, nowhere};
+use support::bench::Installation;
+use support::core::Core;
+use support::scene::{Scene, answer};
+
+/// The library's own table, as `sb upgrade` makes it.
+const TABLE: &str =
+    "CREATE TABLE sb_outbox (id BIGINT NOT NULL AUTO_INCREMENT PRIMARY KEY, channel VARCHAR(20) NOT NULL,
+    event VARCHAR(50) NOT NULL, target VARCHAR(191), payload MEDIUMTEXT NOT NULL, state TINYINT NOT NULL DEFAULT 0,
+    attempts TINYINT NOT NULL DEFAULT 0, next_try DATETIME NOT NULL, claim BINARY(16), failure VARCHAR(191),
+    created DATETIME NOT NULL)";
+
+/// The row of a group of automations.
+fn row(group: &str, automations: &str) -> String {
+    format!("INSERT INTO sb_settings VALUES ('automations-{group}', '{automations}')")
+}
+
+/// The settings of a service of text messages at that address.
+fn settings(address: &str) -> String {
+    let settings = format!(
+        r#"{{"sms":[{{"sms-user":["{ACCOUNT}","text"],"sms-token":["{TOKEN}","password"],"sms-sender":["{SENDER}","text"],
+            "sms-url":["{address}","text"],"sms-message-user":["not used: {{message}}","textarea"]}},"multi-input"]}}"#
+    );
+    format!("UPDATE sb_settings SET value = '{settings}' WHERE name = 'settings'")
+}
+
+/// The request of user 3.
+fn core_of(scene: &Scene) -> Core {
+    Core::open(Installation {
+        login: Some(login()),
+        ..Installation::of(&scene.server, &scene.database)
+    })
+}
+
+fn login() -> Value {
+    Value::map([("id", "3".into()), ("user_type", "user".into())])
+}
+
+fn automation(id: &str, group: &str, message: &str) -> Value {
+    Value::map([("id", id.into()), ("type", group.into()), ("message", message.into())])
+}
+
+#[test]
+fn each_runs_once_for_a_user_on_however_many_servers() {
+    const WORKERS: usize = 4;
+    let messages = row(
+        "messages",
+        r#"[{"id":"once","message":"Hello"},{"id":"daily","message":"Good day","conditions":[["repeat","every-day"]]},
+            {"id":"never","message":"x","conditions":[["user_type","is-visitor"]]}]"#,
+    );
+    let mut scene = Scene::new("once", &[&messages]);
+    let start = std::sync::Barrier::new(WORKERS);
+    std::thread::scope(|threads| {
+        for _ in 0..WORKERS {
+            let (scene, start) = (&scene, &start);
+            threads.spawn(move || {
+                let core = core_of(scene);
+                answer(&core, "sb_get_settings", []);
+                start.wait();
+                for _ in 0..10 {
+                    assert_eq!(answer(&core, "sb_automations_run_all", []), Value::List(vec![]));
+                }
+            });
+        }
+    });
+    scene.expect(
+        "SELECT SUM(message = 'Hello') AS once, SUM(message = 'Good day') AS daily, COUNT(*) AS messages
+            FROM sb_messages WHERE user_id = 6 AND id > 11",
+        &[("once", "1"), ("daily", "1"), ("messages", "2")],
+    );
+    // The next day it is due again.
+    scene.run("UPDATE sb_settings SET value = REPLACE(value, 'daily-2', 'daily-1') WHERE name = 'automation-runs-3'");
+    answer(&core_of(&scene), "sb_automations_run_all", []);
+    scene.expect(
+        "SELECT SUM(message = 'Hello') AS once, SUM(message = 'Good day') AS daily FROM sb_messages WHERE user_id = 6",
+        &[("once", "1"), ("daily", "2")],
+    );
+    scene.database.drop();
+}
+
+#[test]
+fn a_text_message_goes_through_the_outbox_with_or_without_its_table() {
+    for table in [true, false] {
+        let service = sms::start(0);
+        let automations = row("sms", r#"[{"id":"s","message":"Your parcel is here"}]"#);
+        let sql = [settings(&service.url("")), automations];
+        let sql: Vec<&str> = sql.iter().map(String::as_str).chain(table.then_some(TABLE)).collect();
+        let mut scene = Scene::new("sms", &sql);
+        let core = core_of(&scene);
+        for _ in 0..2 {
+            assert_eq!(answer(&core, "sb_automations_run_all", []), Value::List(vec![]));
+        }
+        assert!(service.received().is_empty(), "the request goes on");
+        core.end();
+        let sent = service.received();
+        assert_eq!(sent.len(), 1);
+        let sent = fields(&sent[0].body);
+        let field = |name: &str| {
+            sent.iter()
+                .find(|(own, _)| own == name)
+                .map(|(_, value)| value.as_str())
+        };
+        assert_eq!(field("To"), Some("+39065550142"));
+        assert_eq!(field("Body"), Some("Your parcel is here"));
+        if table {
+            scene.expect(
+                "SELECT channel, event, CAST(state AS CHAR) AS state FROM sb_outbox",
+                &[("channel", "sms"), ("event", "automation-run"), ("state", "2")],
+            );
+        }
+        scene.database.drop();
+    }
+}
+
+#[test]
+fn what_may_have_arrived_is_not_sent_again_and_what_did_not_is() {
+    let failing = StandIn::start(|_| Reply::of(503, &[("content-type", "application/json")], "{}"));
+    let silent = StandIn::start(|_| Reply::HangUp);
+    for (address, state, posts) in [
+        (failing.url(""), "3", failing.received()),
+        (silent.url(""), "3", silent.received()),
+        (nowhere(), "0", Vec::new()),
+    ] {
+        assert!(posts.is_empty());
+        let automations = row("sms", r#"[{"id":"s","message":"Hello"}]"#);
+        let mut scene = Scene::new("sms fails", &[&settings(&address), &automations, TABLE]);
+        let core = core_of(&scene);
+        answer(&core, "sb_automations_run_all", []);
+        core.end();
+        scene.expect(
+            "SELECT CAST(state AS CHAR) AS state, CAST(attempts AS CHAR) AS attempts FROM sb_outbox",
+            &[("state", state), ("attempts", "1")],
+        );
+        scene.database.drop();
+    }
+    assert_eq!((failing.received().len(), silent.received().len()), (1, 1));
+}
+
+#[test]
+fn what_could_not_run_may_run_again() {
+    let mut scene = Scene::new("released", &[]);
+    let core = core_of(&scene);
+    let run = |message: &str| core.call("sb_automations_run", [automation("m", "messages", message)]);
+    assert_eq!(run(&"x".repeat(70_000)).unwrap_err().code(), "too-long");
+    assert_eq!(run("").unwrap_err().code(), "empty-message");
+    assert_eq!(run("Hello").unwrap(), Value::Bool(true));
+    assert_eq!(run("Hello").unwrap(), Value::Bool(false));
+    scene.expect(
+        "SELECT (SELECT COUNT(*) FROM sb_messages WHERE message = 'Hello' AND user_id = 6) AS messages,
+            (SELECT value FROM sb_settings WHERE name = 'automation-runs-3') AS runs",
+        &[("messages", "1"), ("runs", r#"{"m":"m"}"#)],
+    );
+    scene.database.drop();
+}
+
+#[test]
+fn what_ran_for_a_user_is_forgotten_with_the_user() {
+    let mut scene = Scene::new(
+        "forgotten",
+        &["INSERT INTO sb_settings VALUES ('automation-runs-33', '{}')"],
+    );
+    let core = core_of(&scene);
+    assert_eq!(
+        answer(&core, "sb_automations_run", [automation("p", "popups", "")]),
+        Value::Bool(true)
+    );
+    let admin = Core::open(Installation {
+        force_admin: true,
+        ..Installation::of(&scene.server, &scene.database)
+    });
+    assert_eq!(answer(&admin, "sb_delete_user", ["3".into()]), Value::Bool(true));
+    scene.expect(
+        "SELECT GROUP_CONCAT(name) AS names FROM sb_settings WHERE name LIKE 'automation-runs-%'",
+        &[("names", "automation-runs-33")],
+    );
+    scene.database.drop();
+}
+
+#[test]
+fn a_run_is_an_event() {
+    let receiver = StandIn::start(|_| Reply::of(204, &[], ""));
+    let settings = format!(
+        r#"{{"webhooks":[{{"webhooks-active":[true,"checkbox"],"webhooks-url":["{}","text"],
+            "webhooks-allowed":["automation-run","text"]}},"multi-input"]}}"#,
+        receiver.url("/hook")
+    );
+    let settings = format!("UPDATE sb_settings SET value = '{settings}' WHERE name = 'settings'");
+    let scene = Scene::new("event", &[&settings]);
+    let core = core_of(&scene);
+    for _ in 0..2 {
+        answer(&core, "sb_automations_run", [automation("m", "messages", "Hello")]);
+    }
+    core.end();
+    let calls = receiver.received();
+    assert_eq!(calls.len(), 1);
+    let event = json::decode(calls[0].body.as_bytes()).unwrap();
+    assert_eq!(event.get(&"function".into()), Some(&"automation-run".into()));
+    assert_eq!(
+        event.get(&"data".into()),
+        Some(&Value::map([
+            ("automation_id", "m".into()),
+            ("type", "messages".into()),
+            ("user_id", "3".into())
+        ]))
+    );
+    scene.database.drop();
+}
