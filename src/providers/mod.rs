@@ -7,3 +7,4 @@ pub mod chatbot;
 pub mod llm;
 pub mod oauth;
 pub mod teamchat;
+pub mod updates;
