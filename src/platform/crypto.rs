@@ -7,7 +7,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use openssl::hash::MessageDigest;
 use openssl::pkey::{Id, PKey};
 use openssl::pkey_ctx::PkeyCtx;
-use openssl::sign::Signer;
+use openssl::sign::{Signer, Verifier};
 use openssl::symm::{Cipher, decrypt_aead, encrypt_aead};
 use secrecy::{ExposeSecret, SecretBox, SecretString};
 
@@ -179,6 +179,14 @@ pub fn sign_rs256(key: &SecretString, text: &[u8]) -> Option<Vec<u8>> {
         .filter(|key| key.id() == Id::RSA)?;
     let mut signer = Signer::new(MessageDigest::sha256(), &key).ok()?;
     signer.sign_oneshot_to_vec(text).ok()
+}
+
+/// Whether a signature in Ed25519 (RFC 8032) is that of a text; `None` when the key is no public key of it.
+pub fn verify_ed25519(key: &[u8], text: &[u8], signature: &[u8]) -> Option<bool> {
+    let key = PKey::public_key_from_raw_bytes(key, Id::ED25519).ok()?;
+    let mut verifier = Verifier::new_without_digest(&key).ok()?;
+    // What is no signature at all is an error of OpenSSL's.
+    Some(verifier.verify_oneshot(signature, text).unwrap_or(false))
 }
 
 fn hexadecimal(bytes: &[u8]) -> String {

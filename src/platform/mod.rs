@@ -13,6 +13,7 @@ pub mod http;
 pub mod kept;
 pub mod languages;
 pub mod outbox;
+pub mod packages;
 pub mod records;
 pub mod settings;
 mod stored;

@@ -8,3 +8,4 @@ pub mod llm;
 pub mod oauth;
 pub mod sms;
 pub mod teamchat;
+pub mod updates;

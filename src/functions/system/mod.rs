@@ -9,6 +9,7 @@ mod hours;
 mod style;
 mod table;
 mod text;
+mod updates;
 
 use crate::contract::args::{Bytes, Fields, HeaderLines, Items, Keyed, MediaType};
 use crate::contract::error::{Code, Error, Result};
@@ -140,6 +141,38 @@ functions! {
         file_name: Option<String> = false,
         mime: MediaType = false,
     ) -> "string|SBError" => fetching::download_file;
+
+    /// Returns the installed versions.
+    ///
+    /// The core is in the library itself; an app has a version of its own where sb_app_activation has installed it.
+    async fn sb_get_versions() -> "array{sb: string, chatbot: string, teamchat: string}" => updates::get_versions;
+
+    /// Updates the service and all apps that have a licence key, from the source of the settings update-url and update-key.
+    ///
+    /// A source holds, for sb and each app, a release NAME.json of the form {"product", "version", "file", "sha256"}, its
+    /// Ed25519 signature NAME.json.sig in base64, and the zip archive that it names. The files of an archive take the
+    /// place of the folder include, or apps/NAME, at once; what was there is kept beside it as include.previous.
+    /// Translations of the installation stay. An older release than the installed one is refused.
+    ///
+    /// @return the string success
+    /// @errors SBError security-error without authority, configuration without a source, update-error when the source
+    ///     fails or a signature does not fit, invalid-package, older-release, update-running, file-error
+    async fn sb_update() -> "'success'|SBError" => updates::update, protected;
+
+    /// Returns the licence key of an app.
+    ///
+    /// @param $app_name teamchat or chatbot
+    /// @return the key; false when none is stored
+    /// @errors SBError security-error without authority
+    async fn sb_app_get_key(app_name: String) -> "string|false|SBError" => updates::app_get_key, protected;
+
+    /// Downloads an app with its licence key, installs it as sb_update does, keeps the key and turns the app on.
+    ///
+    /// @param $app_name teamchat or chatbot
+    /// @param $key the licence key
+    /// @return the string success
+    /// @errors SBError invalid-key when the source does not accept the key; others as sb_update
+    async fn sb_app_activation(app_name: String, key: String) -> "'success'|SBError" => updates::app_activation, protected;
 
     /// Deletes visitors who were not active for 24 hours, with their conversations, and messages that have lain in the
     /// trash for 30 days, and archives conversations of status 0 or 1 that are older than 24 hours.
