@@ -10,6 +10,8 @@ mod style;
 mod table;
 mod text;
 
+pub(crate) use fetching::{found, media_type_of};
+
 use crate::contract::args::{Bytes, Fields, HeaderLines, Items, Keyed, MediaType};
 use crate::contract::error::{Code, Error, Result};
 use crate::contract::ids::ConversationId;
