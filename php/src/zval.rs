@@ -7,7 +7,7 @@ use ext_php_rs::convert::IntoZval;
 use ext_php_rs::types::{ArrayKey, ZendClassObject, ZendHashTable, ZendObject, ZendStr, Zval};
 use rustc_hash::FxHashMap;
 use sb::contract::args::{Given, Table, Unreadable};
-use sb::contract::value::{Columns, FailureClass, Key, Map, Records, Value};
+use sb::contract::value::{Columns, FailureClass, HostFile, Key, Map, Records, Value};
 
 use crate::classes::{SBChatbotEntity, SBChatbotIntent, SBError, SBValidationError};
 use crate::engine::{memory_ceiling, memory_used, set_text};
@@ -85,9 +85,22 @@ fn read_object(object: &ZendObject) -> Result<Value, Unreadable> {
     } else if let Some(entity) = ZendClassObject::<SBChatbotEntity>::from_zend_obj(object) {
         return Ok(Value::Map(entity.0.clone()));
     } else {
-        return Err(Unreadable);
+        return read_file(object).map(|file| Value::File(Box::new(file)));
     };
     Ok(Value::Error(Box::new(failure)))
+}
+
+/// Reads an object of PHP's own class for files. One of a class that extends it is none: its code would run.
+fn read_file(object: &ZendObject) -> Result<HostFile, Unreadable> {
+    if object.get_class_name().ok().as_deref() != Some("CURLFile") {
+        return Err(Unreadable);
+    }
+    let property = |name| object.get_property::<String>(name).map_err(|_| Unreadable);
+    Ok(HostFile {
+        path: property("name")?,
+        media_type: property("mime")?,
+        name: property("postname")?,
+    })
 }
 
 /// An argument's array, for the time of the call.
@@ -131,6 +144,7 @@ fn write_below(ceiling: usize, value: &Value, zval: &mut Zval) {
         Value::Null | Value::Bool(_) | Value::Int(_) | Value::Float(_) => {
             write_flat(value, zval);
         }
+        Value::File(_) => zval.set_null(),
         Value::Bytes(text) => set_text(zval, text),
         Value::List(items) => {
             let mut array = sized(items.len());

@@ -21,7 +21,8 @@ pub fn encode(value: &Value) -> String {
 impl Serialize for Value {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
-            Self::Null => serializer.serialize_unit(),
+            // What is in a file is for whoever asked for it, not for what is written down.
+            Self::Null | Self::File(_) => serializer.serialize_unit(),
             Self::Bool(truth) => serializer.serialize_bool(*truth),
             Self::Int(number) => serializer.serialize_i64(*number),
             // JSON has no NaN and no infinity; serde_json writes null for them.

@@ -32,6 +32,19 @@ pub enum Value {
     Records(Records),
     /// An error object (`SBError`, `SBValidationError`).
     Error(Box<Failure>),
+    /// A file that the embedding program vouches for: PHP's `CURLFile`.
+    File(Box<HostFile>),
+}
+
+/// A file that only the embedding program can name: no text and no array becomes one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HostFile {
+    /// Where it lies.
+    pub path: String,
+    /// What it holds; empty when that is not said.
+    pub media_type: String,
+    /// How it is called where it is sent to; empty for its own name.
+    pub name: String,
 }
 
 /// An ordered map.
@@ -106,7 +119,7 @@ impl Value {
             Self::List(items) => !items.is_empty(),
             Self::Map(map) => !map.is_empty(),
             Self::Records(records) => !records.is_empty(),
-            Self::Record(_) | Self::Error(_) => true,
+            Self::Record(_) | Self::Error(_) | Self::File(_) => true,
         }
     }
 

@@ -239,15 +239,12 @@ fn filled(template: &str, fields: &[(&str, &str)]) -> String {
     while let Some((before, behind)) = rest.split_once('{') {
         text.push_str(before);
         rest = rest.get(before.len()..).unwrap_or_default();
-        match fields.iter().find(|(field, _)| rest.starts_with(field)) {
-            Some((field, value)) => {
-                text.push_str(value);
-                rest = rest.get(field.len()..).unwrap_or_default();
-            }
-            None => {
-                text.push('{');
-                rest = behind;
-            }
+        if let Some((field, value)) = fields.iter().find(|(field, _)| rest.starts_with(field)) {
+            text.push_str(value);
+            rest = rest.get(field.len()..).unwrap_or_default();
+        } else {
+            text.push('{');
+            rest = behind;
         }
     }
     text.push_str(rest);

@@ -22,6 +22,7 @@ use secrecy::{ExposeSecret, SecretString};
 use tokio::task::yield_now;
 use tokio::time::sleep;
 
+use super::crypto;
 use crate::contract::error::{Error, Outcome, ProviderError, Result};
 use crate::contract::{Value, json};
 
@@ -73,6 +74,7 @@ pub struct Service<'a> {
     name: &'static str,
     base: Url,
     proxy: Option<String>,
+    limits: Limits,
 }
 
 /// A request to a service. Its path, parameters and headers may hold credentials: none of them is ever shown.
@@ -98,6 +100,19 @@ pub enum Body<'a> {
     Json(&'a Value),
     /// The fields of a form.
     Form(&'a [(&'a str, &'a str)]),
+    /// The parts of a form with files.
+    Multipart(&'a [Part]),
+}
+
+/// A field of a form with files.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Part {
+    /// Its name.
+    pub name: String,
+    /// What it holds.
+    pub content: Vec<u8>,
+    /// When it is a file: its name and its media type.
+    pub file: Option<(String, String)>,
 }
 
 /// What a service answered, whatever its status.
@@ -130,6 +145,7 @@ impl Http {
             name,
             base: base.ok_or_else(|| Error::configuration(format!("{name}-url is no http or https address")))?,
             proxy,
+            limits: self.limits,
         })
     }
 
@@ -170,10 +186,17 @@ impl Http {
 }
 
 impl Service<'_> {
+    /// With another limit of a whole request.
+    #[must_use]
+    pub fn within(mut self, total: Duration) -> Self {
+        self.limits.total = total;
+        self
+    }
+
     /// Sends a request and reads the answer. An answer of any status is one; only where none came is there an error.
     pub async fn send(&self, request: Request<'_>) -> Result<Answer> {
         let request = self.build(request)?;
-        let deadline = Instant::now() + self.http.limits.total;
+        let deadline = Instant::now() + self.limits.total;
         notice_closed_connections().await;
         let mut response = self.ask(&request, deadline).await;
         if let Some(pause) = pause_before_repeating(request.method(), &response)
@@ -233,6 +256,12 @@ impl Service<'_> {
                 .header(CONTENT_TYPE, "application/json; charset=utf-8")
                 .body(json::encode(value)),
             Some(Body::Form(fields)) => builder.form(fields),
+            Some(Body::Multipart(parts)) => {
+                let boundary = crypto::token()?;
+                builder
+                    .header(CONTENT_TYPE, format!("multipart/form-data; boundary={boundary}"))
+                    .body(multipart(parts, &boundary))
+            }
         };
         builder
             .build()
@@ -249,7 +278,7 @@ impl Service<'_> {
     }
 
     async fn read(&self, mut response: Response) -> Result<Answer> {
-        let limit = self.http.limits.body;
+        let limit = self.limits.body;
         let body = body(&mut response, limit).await.map_err(|unread| match unread {
             Unread::Failed(error) => self.failed(&error),
             Unread::TooLong => self.error(too_long(&self.place(), limit), Outcome::Unknown, None),
@@ -262,7 +291,7 @@ impl Service<'_> {
     }
 
     fn failed(&self, error: &reqwest::Error) -> Error {
-        let (message, outcome) = failure(error, &self.place(), self.http.limits);
+        let (message, outcome) = failure(error, &self.place(), self.limits);
         self.error(message, outcome, None)
     }
 
@@ -370,6 +399,27 @@ fn failure(error: &reqwest::Error, place: &str, limits: Limits) -> (String, Outc
         ),
         (false, false) => (format!("{place} broke off: {}", cause(error)), Outcome::Unknown),
     }
+}
+
+/// A form with files (RFC 7578), its names escaped as browsers do.
+fn multipart(parts: &[Part], boundary: &str) -> Vec<u8> {
+    let escaped = |name: &str| name.replace('"', "%22").replace('\r', "%0D").replace('\n', "%0A");
+    let mut body = Vec::new();
+    for Part { name, content, file } in parts {
+        let file = file.as_ref().map_or_else(String::new, |(file, media_type)| {
+            let media_type: String = media_type.chars().filter(char::is_ascii_graphic).collect();
+            format!("; filename=\"{}\"\r\nContent-Type: {media_type}", escaped(file))
+        });
+        let head = format!(
+            "--{boundary}\r\nContent-Disposition: form-data; name=\"{}\"{file}\r\n\r\n",
+            escaped(name)
+        );
+        body.extend(head.into_bytes());
+        body.extend(content);
+        body.extend(b"\r\n");
+    }
+    body.extend(format!("--{boundary}--\r\n").into_bytes());
+    body
 }
 
 /// Lets the runtime see which idle connections the other side has closed. Between two calls of a PHP program nothing

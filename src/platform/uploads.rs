@@ -3,7 +3,7 @@
 //! Whatever name a caller gives, nothing outside the folder changes, and nothing is written that a web server would run.
 
 use std::fs::File;
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
@@ -115,6 +115,22 @@ impl Uploads {
             Ok(found) => Ok(is_file(found.st_mode).then(|| self.url_of(&name))),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(failed(&name, &error)),
+        }
+    }
+
+    /// What a file holds; `None` when there is none. One of more than `limit` bytes is refused.
+    pub fn read(&self, name: &str, limit: u64) -> Result<Option<Vec<u8>>> {
+        check(name)?;
+        // Whatever it is, opening it does not wait.
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let content = self.open(false).and_then(|folder| {
+            let file = File::from(openat(folder, name, flags, Mode::empty())?);
+            content(file, limit)
+        });
+        match content {
+            Ok(content) => content,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(failed(name, &error)),
         }
     }
 
@@ -281,6 +297,21 @@ fn stored_name(name: &str) -> Result<String> {
 fn is_executable(extension: &str) -> bool {
     let extension = extension.trim().to_ascii_lowercase();
     EXECUTABLE.contains(&extension.trim_end_matches(|digit: char| digit.is_ascii_digit()))
+}
+
+/// What an open file holds; `None` when it is no file but something else.
+pub fn content(file: File, limit: u64) -> io::Result<Result<Option<Vec<u8>>>> {
+    if !file.metadata()?.is_file() {
+        return Ok(Ok(None));
+    }
+    let mut content = Vec::new();
+    file.take(limit.saturating_add(1)).read_to_end(&mut content)?;
+    let is_short = u64::try_from(content.len()).is_ok_and(|length| length <= limit);
+    Ok(if is_short {
+        Ok(Some(content))
+    } else {
+        Err(Error::too_long("the file", &format!("{limit} bytes")))
+    })
 }
 
 /// What holds for files and folders.

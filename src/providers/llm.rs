@@ -2,6 +2,8 @@
 //!
 //! A refusal is `{"error": {"message", "type", "param", "code"}}`. Some answers are no JSON: sound, files, plain texts.
 
+use std::time::Duration;
+
 use secrecy::SecretString;
 
 use crate::contract::error::{Error, Result};
@@ -11,6 +13,9 @@ use crate::platform::http::{Answer, Body, Method, Request, Service};
 
 /// Where the service is when the settings do not say otherwise.
 const ADDRESS: &str = "https://api.openai.com/v1/";
+
+/// How long a request may take by itself: models think, and files are large.
+pub const PATIENCE: Duration = Duration::from_mins(2);
 
 /// What the paths of this version of the assistants' interface begin with.
 const ASSISTANTS: [&str; 3] = ["assistants", "threads", "vector_stores"];
@@ -23,8 +28,8 @@ pub struct LanguageModel<'a> {
 }
 
 impl<'a> LanguageModel<'a> {
-    /// The language model of the settings.
-    pub async fn of(cx: &'a Context<'_>) -> Result<Self> {
+    /// The language model of the settings, of which a request may take so long.
+    pub async fn of(cx: &'a Context<'_>, limit: Duration) -> Result<Self> {
         let settings = cx.settings().await?;
         if !settings.is_on("llm-active") {
             return Err(Error::Refused {
@@ -34,7 +39,7 @@ impl<'a> LanguageModel<'a> {
         }
         let key = settings.secret("llm-key");
         Ok(Self {
-            service: cx.service("llm", ADDRESS).await?,
+            service: cx.service("llm", ADDRESS).await?.within(limit),
             key: key.ok_or_else(|| Error::configuration("llm-key is not set"))?,
             organization: settings.text("llm-organization"),
         })

@@ -1,5 +1,7 @@
 //! An installation with settings, for the tests of outside services: each call is a request of its own.
 
+use std::collections::BTreeMap;
+
 use sb::contract::error::Exit;
 use sb::contract::{Arguments, Value, json};
 use sb::functions;
@@ -15,6 +17,7 @@ use super::support::database::{Database, Server};
 pub struct Installed {
     engine: Engine,
     host: PlainHost,
+    constants: BTreeMap<String, String>,
     pub database: Database,
 }
 
@@ -32,19 +35,33 @@ impl Installed {
             ..Given::default()
         };
         let database = Database::create(&server, name, &given).unwrap();
+        let constants = Installation::of(&server, &database).constants;
         Self {
             engine: Engine::default(),
-            host: PlainHost::new(Installation::of(&server, &database).constants),
+            host: PlainHost::new(constants.clone()),
+            constants,
             database,
         }
     }
 
+    /// With a further constant.
+    #[allow(dead_code, reason = "not every test needs one")]
+    pub fn configure(&mut self, name: &str, value: &str) {
+        self.constants.insert(name.to_owned(), value.to_owned());
+        self.host = PlainHost::new(self.constants.clone());
+    }
+
     /// Calls a function with its arguments by position, given as JSON.
     pub fn exit(&self, function: &str, arguments: &serde_json::Value) -> Exit {
-        let function = functions::find(function).unwrap();
         let Some(Value::List(arguments)) = json::decode(arguments.to_string().as_bytes()) else {
             panic!("arguments are a list")
         };
+        self.run(function, arguments)
+    }
+
+    /// Calls a function with its arguments by position.
+    pub fn run(&self, function: &str, arguments: Vec<Value>) -> Exit {
+        let function = functions::find(function).unwrap();
         let arguments = Arguments::of_values(arguments);
         let result = function.run(&self.engine, &self.host, &Request::default(), arguments);
         self.engine.end_request();

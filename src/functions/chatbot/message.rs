@@ -1,5 +1,7 @@
 //! Asking the chatbot: what it answers is written to the conversation, once.
 
+use std::time::Duration;
+
 use secrecy::ExposeSecret;
 
 use super::replies::{self, Reply};
@@ -31,6 +33,9 @@ const ALREADY_WRITTEN: &str = "
         LIMIT 50
     ) newest
     WHERE newest.payload LIKE ?";
+
+/// How long someone who chats waits for the language model.
+const MODEL_LIMIT: Duration = Duration::from_secs(20);
 
 /// Asks the chatbot and writes what it answers.
 pub(super) async fn chatbot_message(
@@ -113,7 +118,7 @@ async fn answer_of_model(
         return Ok(None);
     }
     let prompt = settings.text("llm-prompt");
-    let answer = match LanguageModel::of(cx).await {
+    let answer = match LanguageModel::of(cx, MODEL_LIMIT).await {
         Ok(language_model) => language_model.answer(&model, prompt.as_deref(), message).await,
         Err(error) => Err(error),
     };

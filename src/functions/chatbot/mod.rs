@@ -3,7 +3,7 @@
 mod agent;
 mod entities;
 mod intents;
-
+mod llm;
 mod message;
 mod replies;
 
@@ -181,6 +181,22 @@ functions! {
         language: Option<String> = false,
     ) -> "list<array{name: string, displayName: string, kind: string, autoExpansionMode: string, entities: list<array{value: string, synonyms: list<string>}>, enableFuzzyExtraction: bool}>|array{error: array<string, mixed>}|string|SBError"
         => entities::get_entity, provider_errors_as_they_are;
+
+    /// Sends a request to the language model.
+    ///
+    /// @param $url_part the path behind the version (chat/completions); it may have parameters
+    /// @param $post_fields a map or its JSON text: the body of a POST, the parameters of a GET or DELETE, the fields of
+    ///     an UPLOAD. There a CURLFile, the path of a file in the folder uploads (relative to it or absolute, also behind
+    ///     @) and an http(s) link are sent as files of up to 100 MiB, a link's of up to 20 MiB
+    /// @param $type GET, POST, UPLOAD or DELETE
+    /// @return the service's response, be it an error response; what is no JSON, as sound is, as it came
+    /// @errors SBError llm-not-active, configuration, invalid-method, file-not-found, invalid-file-name, too-long; the
+    ///     text of a failed connection
+    async fn sb_llm_curl(
+        url_part: String,
+        post_fields: Map = [],
+        r#type: String = "POST",
+    ) -> "array<array-key, mixed>|string|SBError" => llm::curl, provider_errors_as_they_are;
 }
 
 /// A map with what the service leaves out because it is the default.

@@ -329,9 +329,12 @@ fn unguessable(stem: &str, extension: &str) -> Result<String> {
 /// A cell as text; what has no text of its own, as JSON.
 fn text(cell: Value) -> Vec<u8> {
     match cell {
-        cell @ (Value::List(_) | Value::Map(_) | Value::Record(_) | Value::Records(_) | Value::Error(_)) => {
-            json::encode(&cell).into_bytes()
-        }
+        cell @ (Value::List(_)
+        | Value::Map(_)
+        | Value::Record(_)
+        | Value::Records(_)
+        | Value::Error(_)
+        | Value::File(_)) => json::encode(&cell).into_bytes(),
         cell => Bytes::from_value(cell).map(|Bytes(text)| text).unwrap_or_default(),
     }
 }

@@ -191,7 +191,7 @@ pub(super) async fn download_file(
     };
     let name = match extension {
         Some(extensions) if !extensions.contains(&own.to_ascii_lowercase().as_str()) => {
-            let stem = if is_known(own) { stem } else { name };
+            let stem = if media_type_of(own).is_some() { stem } else { name };
             format!("{stem}.{}", extensions.first().copied().unwrap_or_default())
         }
         _ => name.to_owned(),
@@ -210,7 +210,7 @@ pub(super) async fn download_file(
 }
 
 /// An answer that is what was asked for.
-fn found(page: Page) -> Result<Page> {
+pub(crate) fn found(page: Page) -> Result<Page> {
     if (200..300).contains(&page.status) {
         return Ok(page);
     }
@@ -234,11 +234,13 @@ fn extension_of(kind: &str) -> Option<&'static [&'static str]> {
     Some(extensions)
 }
 
-fn is_known(extension: &str) -> bool {
+/// The media type of files with an extension.
+pub(crate) fn media_type_of(extension: &str) -> Option<&'static str> {
     let extension = extension.to_ascii_lowercase();
-    MEDIA_TYPES
+    let (kind, _) = MEDIA_TYPES
         .iter()
-        .any(|(_, extensions)| extensions.contains(&extension.as_str()))
+        .find(|(_, extensions)| extensions.contains(&extension.as_str()))?;
+    Some(kind)
 }
 
 /// A name that an address has given, as one that uploads can have.

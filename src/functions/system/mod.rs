@@ -11,6 +11,8 @@ mod table;
 mod text;
 mod updates;
 
+pub(crate) use fetching::{found, media_type_of};
+
 use crate::contract::args::{Bytes, Fields, HeaderLines, Items, Keyed, MediaType};
 use crate::contract::error::{Code, Error, Result};
 use crate::contract::ids::ConversationId;
