@@ -10,6 +10,7 @@ use chrono::{NaiveDateTime, SubsecRound, Utc};
 use ipnet::IpNet;
 use secrecy::SecretString;
 
+use super::cms::{Cms, Place};
 use super::configuration::Configuration;
 use super::crypto::{self, Keys, Purpose};
 use super::db::Database;
@@ -28,6 +29,8 @@ use crate::params;
 #[derive(Default)]
 pub struct Process {
     database: Database,
+    /// Where the content-management system's tables are, when the service's own connection does not reach them.
+    cms: Database,
     settings: settings::Cache,
     http: Http,
 }
@@ -36,11 +39,13 @@ impl Process {
     /// Ends what a request may have left open.
     pub async fn end_request(&self) {
         self.database.end_request().await;
+        self.cms.end_request().await;
     }
 
     /// Closes the connection.
     pub async fn shut_down(&self) {
         self.database.disconnect().await;
+        self.cms.disconnect().await;
     }
 }
 
@@ -164,6 +169,20 @@ impl<'a> Context<'a> {
     pub fn database(&self) -> Result<&Database> {
         self.configuration()?;
         Ok(&self.process.database)
+    }
+
+    /// The database of the content-management system.
+    pub async fn cms(&self) -> Result<Cms<'_>> {
+        let settings = self.settings().await?;
+        let place = Place::of(&settings, &self.configuration()?.database)?;
+        let database = match &place.connection {
+            Some(connection) => {
+                self.process.cms.configure(connection);
+                &self.process.cms
+            }
+            None => self.database()?,
+        };
+        Ok(Cms::new(database, place))
     }
 
     /// The settings, read at most once per request.

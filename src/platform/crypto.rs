@@ -10,6 +10,7 @@ use openssl::pkey_ctx::PkeyCtx;
 use openssl::symm::{Cipher, decrypt_aead, encrypt_aead};
 use secrecy::{ExposeSecret, SecretBox, SecretString};
 
+use super::cms_password;
 use crate::contract::error::{Error, Result};
 
 /// The library that encrypts, for people who look for it.
@@ -163,7 +164,13 @@ pub fn sha256(text: &[u8]) -> Result<String> {
     Ok(hexadecimal(&digest))
 }
 
-fn hexadecimal(bytes: &[u8]) -> String {
+/// The MD5 digest, in hexadecimal: for names that others have made with it, never for secrets.
+pub fn md5(text: &[u8]) -> Result<String> {
+    let digest = openssl::hash::hash(MessageDigest::md5(), text).map_err(failed)?;
+    Ok(hexadecimal(&digest))
+}
+
+pub(super) fn hexadecimal(bytes: &[u8]) -> String {
     let digits = bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]);
     digits.filter_map(|digit| char::from_digit(digit.into(), 16)).collect()
 }
@@ -202,7 +209,8 @@ pub fn hash_password(password: &[u8]) -> Result<String> {
     Ok(hash.format_for_version(bcrypt::Version::TwoY))
 }
 
-/// Whether `password` is the one of `hash`, in any form that PHP's `password_hash` writes or wrote. Empty never matches.
+/// Whether `password` is the one of `hash`, in any form that PHP's `password_hash` writes or wrote, or that
+/// content-management systems do. Empty never matches.
 pub fn verify_password(password: &[u8], hash: &str) -> bool {
     if password.is_empty() || hash.is_empty() {
         return false;
@@ -217,12 +225,16 @@ pub fn verify_password(password: &[u8], hash: &str) -> bool {
         });
     }
     if hash.starts_with("$2") {
-        // As PHP reads it: up to a NUL byte, and 72 bytes at most.
-        let read = password.split(|byte| *byte == 0).next().unwrap_or_default();
-        let read = read.get(..BCRYPT_LIMIT).unwrap_or(read);
-        return bcrypt::verify(read, hash).unwrap_or(false);
+        return verify_bcrypt(password, hash);
     }
-    false
+    cms_password::verify(password, hash)
+}
+
+/// As PHP reads a password: up to a NUL byte, and 72 bytes at most.
+pub(super) fn verify_bcrypt(password: &[u8], hash: &str) -> bool {
+    let read = password.split(|byte| *byte == 0).next().unwrap_or_default();
+    let read = read.get(..BCRYPT_LIMIT).unwrap_or(read);
+    bcrypt::verify(read, hash).unwrap_or(false)
 }
 
 /// Whether a hash that matched should be replaced by one of today's strength.

@@ -1,8 +1,11 @@
-//! What functions stand on: the host, the context, the database, the settings, the way to outside services,
-//! cryptography.
+//! What functions stand on: the host, the context, the database, that of the content-management system, the settings,
+//! the way to outside services, cryptography.
 //!
 //! It knows the contract below it and nothing of the functions above.
 
+pub mod cldr;
+pub mod cms;
+mod cms_password;
 pub mod configuration;
 pub mod context;
 pub mod crypto;
@@ -10,6 +13,7 @@ pub mod db;
 pub mod engine;
 pub mod host;
 pub mod http;
+pub mod php_serialize;
 pub mod records;
 pub mod settings;
 

@@ -11,6 +11,7 @@ pub mod schema;
 mod session;
 mod settings;
 mod sql;
+mod tables;
 mod transaction;
 
 use std::cell::RefCell;
@@ -24,7 +25,8 @@ pub use row::Param;
 use session::Session;
 pub use session::Written;
 pub use settings::{DEFAULT_PORT, Endpoint, Settings};
-pub use sql::{Builder, Sql, containing};
+pub use sql::{Builder, Sql, containing, starting};
+pub use tables::Tables;
 use tokio::sync::Mutex;
 use tokio::time::sleep;
 pub use transaction::{OnUnknown, Transaction};
@@ -132,7 +134,7 @@ impl Database {
                     conflicts += 1;
                     pause(conflicts).await;
                 }
-                result => return result.map_err(fault::name_the_upgrade),
+                result => return result.map_err(|error| sql.explained(error)),
             }
         }
     }
@@ -179,7 +181,7 @@ impl Database {
                 Err(error) if again && fault::is_healed_by_reconnecting(&error) && started.elapsed() < RETRY_LIMIT => {
                     again = false;
                 }
-                result => return result.map_err(fault::name_the_upgrade),
+                result => return result.map_err(|error| sql.explained(error)),
             }
         }
     }
