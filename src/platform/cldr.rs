@@ -2,6 +2,8 @@
 
 use icu_experimental::dimension::currency::CurrencyType;
 use icu_experimental::dimension::currency::formatter::CurrencyFormatter;
+use icu_experimental::dimension::currency::options::CurrencyFormatterOptions;
+use icu_experimental::displaynames::DisplayNamesOptions;
 use icu_experimental::displaynames::multi::RegionDisplayNames;
 use icu_locale_core::locale;
 use icu_locale_core::subtags::Region;
@@ -15,8 +17,8 @@ pub struct Countries(Option<RegionDisplayNames>);
 
 impl Countries {
     /// In English.
-    pub fn new() -> Self {
-        Self(RegionDisplayNames::try_new(locale!("en").into(), Default::default()).ok())
+    pub fn in_english() -> Self {
+        Self(RegionDisplayNames::try_new(locale!("en").into(), DisplayNamesOptions::default()).ok())
     }
 
     /// The name of a country by its code of two letters; the code itself when it is none of a country.
@@ -51,8 +53,11 @@ pub fn currency_sign(code: &str) -> String {
     let formatted = CurrencyType::try_from_str(&code.to_ascii_lowercase())
         .ok()
         .and_then(|currency| {
-            let formatter =
-                CurrencyFormatter::try_new_symbol_narrow(locale!("en").into(), currency, Default::default());
+            let formatter = CurrencyFormatter::try_new_symbol_narrow(
+                locale!("en").into(),
+                currency,
+                CurrencyFormatterOptions::default(),
+            );
             Some(formatter.ok()?.format_fixed_decimal(&0.into()).to_string())
         });
     // In English the sign stands before the number.
@@ -71,7 +76,7 @@ mod tests {
 
     #[test]
     fn countries_have_names() {
-        let countries = Countries::new();
+        let countries = Countries::in_english();
         for (code, name) in [
             ("DE", "Germany"),
             ("CI", "Côte d’Ivoire"),

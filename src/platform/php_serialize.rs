@@ -217,10 +217,10 @@ impl<'a> Reader<'a> {
         let begin = self.at;
         let kind = self.byte()?;
         if kind == b'N' {
-            self.expect(b";")?;
+            self.pass(b";")?;
             return Some(Serialized::Null);
         }
-        self.expect(b":")?;
+        self.pass(b":")?;
         match kind {
             b'b' => match self.until(b';')? {
                 b"0" => Some(Serialized::Bool(false)),
@@ -231,28 +231,28 @@ impl<'a> Reader<'a> {
             b'd' => read_float(self.until(b';')?).map(Serialized::Float),
             b's' => {
                 let bytes = self.bytes()?;
-                self.expect(b";")?;
+                self.pass(b";")?;
                 Some(Serialized::Bytes(bytes.to_vec()))
             }
             b'a' => self.entries(depth).map(Serialized::Array),
             b'O' => {
                 self.bytes()?;
-                self.expect(b":")?;
+                self.pass(b":")?;
                 self.entries(depth)?;
                 self.opaque(begin)
             }
             b'C' => {
                 self.bytes()?;
-                self.expect(b":")?;
+                self.pass(b":")?;
                 let length = self.length()?;
-                self.expect(b"{")?;
+                self.pass(b"{")?;
                 self.take(length)?;
-                self.expect(b"}")?;
+                self.pass(b"}")?;
                 self.opaque(begin)
             }
             b'E' => {
                 self.bytes()?;
-                self.expect(b";")?;
+                self.pass(b";")?;
                 self.opaque(begin)
             }
             b'R' | b'r' => {
@@ -269,7 +269,7 @@ impl<'a> Reader<'a> {
             return None;
         }
         let count = self.length()?;
-        self.expect(b"{")?;
+        self.pass(b"{")?;
         // Nothing is set aside for a count that the text cannot hold.
         let mut entries = Vec::with_capacity(count.min(self.text.len() - self.at));
         for _ in 0..count {
@@ -280,16 +280,16 @@ impl<'a> Reader<'a> {
             };
             entries.push((key, self.value(depth + 1)?));
         }
-        self.expect(b"}")?;
+        self.pass(b"}")?;
         Some(entries)
     }
 
     /// `3:"abc"`
     fn bytes(&mut self) -> Option<&'a [u8]> {
         let length = self.length()?;
-        self.expect(b"\"")?;
+        self.pass(b"\"")?;
         let bytes = self.take(length)?;
-        self.expect(b"\"")?;
+        self.pass(b"\"")?;
         Some(bytes)
     }
 
@@ -324,7 +324,7 @@ impl<'a> Reader<'a> {
         self.take(1)?.first().copied()
     }
 
-    fn expect(&mut self, bytes: &[u8]) -> Option<()> {
+    fn pass(&mut self, bytes: &[u8]) -> Option<()> {
         (self.take(bytes.len())? == bytes).then_some(())
     }
 }

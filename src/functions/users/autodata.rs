@@ -66,7 +66,7 @@ pub(super) async fn user_autodata(cx: &Context<'_>, user_id: UserId) -> Result<b
 }
 
 /// The language that the browser asks for first (RFC 9110, section 12.5.4), without its region.
-fn browser_language(cx: &Context<'_>) -> String {
+pub(crate) fn browser_language(cx: &Context<'_>) -> String {
     let accepted = cx.host().request("HTTP_ACCEPT_LANGUAGE").unwrap_or_default();
     let first = accepted
         .split([',', ';', '-', '_'])
