@@ -59,6 +59,8 @@ ids! {
     ConversationId
     /// The id of a message.
     MessageId
+    /// The id of something of the content-management system: a user, a post, a product, an order.
+    CmsId
 }
 
 /// The largest id that an `int` column holds.

@@ -4,12 +4,14 @@ mod articles;
 mod automations;
 pub mod catalog;
 mod chatbot;
+mod cms;
 mod conversations;
 mod database;
 mod events;
 mod formatting;
 mod language;
 mod settings;
+mod shop;
 mod sms;
 mod system;
 mod users;
@@ -24,6 +26,8 @@ pub static SECTIONS: &[(&str, &[Function])] = &[
     ("Database", database::FUNCTIONS),
     ("Language and translations", language::FUNCTIONS),
     ("Chatbot integration", chatbot::FUNCTIONS),
+    ("Content-management system integration", cms::FUNCTIONS),
+    ("Shop integration", shop::FUNCTIONS),
     ("Notifications and messaging", sms::FUNCTIONS),
     ("Settings, articles, automations and utilities", settings::FUNCTIONS),
     ("Settings, articles, automations and utilities", articles::FUNCTIONS),

@@ -10,6 +10,7 @@ use chrono::{NaiveDateTime, SubsecRound, Utc};
 use ipnet::IpNet;
 use secrecy::SecretString;
 
+use super::cms::{Cms, Place};
 use super::configuration::{self, Configuration};
 use super::crypto::{self, Keys, Purpose};
 use super::db::Database;
@@ -34,6 +35,8 @@ use crate::params;
 #[derive(Default)]
 pub struct Process {
     database: Database,
+    /// Where the content-management system's tables are, when the service's own connection does not reach them.
+    cms: Database,
     settings: settings::Cache,
     languages: languages::Cache,
     http: Http,
@@ -45,11 +48,13 @@ impl Process {
     /// Ends what a request may have left open.
     pub async fn end_request(&self) {
         self.database.end_request().await;
+        self.cms.end_request().await;
     }
 
     /// Closes the connection.
     pub async fn shut_down(&self) {
         self.database.disconnect().await;
+        self.cms.disconnect().await;
     }
 }
 
@@ -213,6 +218,20 @@ impl<'a> Context<'a> {
         let path = path.as_deref().ok_or_else(|| missing("SB_PATH"))?;
         let url = url.as_deref().ok_or_else(|| missing("SB_URL"))?;
         Ok(Uploads::new(path, url))
+    }
+
+    /// The database of the content-management system.
+    pub async fn cms(&self) -> Result<Cms<'_>> {
+        let settings = self.settings().await?;
+        let place = Place::of(&settings, &self.configuration()?.database)?;
+        let database = match &place.connection {
+            Some(connection) => {
+                self.process.cms.configure(connection);
+                &self.process.cms
+            }
+            None => self.database()?,
+        };
+        Ok(Cms::new(database, place))
     }
 
     /// The settings, read at most once per request.

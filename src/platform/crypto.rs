@@ -11,6 +11,7 @@ use openssl::sign::{Signer, Verifier};
 use openssl::symm::{Cipher, decrypt_aead, encrypt_aead};
 use secrecy::{ExposeSecret, SecretBox, SecretString};
 
+use super::cms_password;
 use crate::contract::error::{Error, Result};
 
 /// The library that encrypts, for people who look for it.
@@ -189,7 +190,13 @@ pub fn verify_ed25519(key: &[u8], text: &[u8], signature: &[u8]) -> Option<bool>
     Some(verifier.verify_oneshot(signature, text).unwrap_or(false))
 }
 
-fn hexadecimal(bytes: &[u8]) -> String {
+/// The MD5 digest, in hexadecimal: for names that others have made with it, never for secrets.
+pub fn md5(text: &[u8]) -> Result<String> {
+    let digest = openssl::hash::hash(MessageDigest::md5(), text).map_err(failed)?;
+    Ok(hexadecimal(&digest))
+}
+
+pub(super) fn hexadecimal(bytes: &[u8]) -> String {
     let digits = bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]);
     digits.filter_map(|digit| char::from_digit(digit.into(), 16)).collect()
 }
@@ -228,7 +235,8 @@ pub fn hash_password(password: &[u8]) -> Result<String> {
     Ok(hash.format_for_version(bcrypt::Version::TwoY))
 }
 
-/// Whether `password` is the one of `hash`, in any form that PHP's `password_hash` writes or wrote. Empty never matches.
+/// Whether `password` is the one of `hash`, in any form that PHP's `password_hash` writes or wrote, or that
+/// content-management systems do. Empty never matches.
 pub fn verify_password(password: &[u8], hash: &str) -> bool {
     verify(password, hash).0
 }
@@ -282,10 +290,21 @@ fn verify(password: &[u8], hash: &str) -> (bool, Rounds) {
             (verified.is_ok(), ROUNDS)
         });
     }
-    let Some(cost) = bcrypt_cost(hash) else {
-        return (false, 0);
-    };
-    bcrypt::verify(read_by_bcrypt(password), hash).map_or((false, 0), |matches| (matches, 1 << cost))
+    let rounds = |cost: u32| -> Rounds { 1 << cost };
+    match bcrypt_cost(hash) {
+        Some(cost) => (verify_bcrypt(password, hash), rounds(cost)),
+        None => (
+            cms_password::verify(password, hash),
+            cms_password::bcrypt_within(hash)
+                .and_then(bcrypt_cost)
+                .map_or(0, rounds),
+        ),
+    }
+}
+
+/// Whether `password` is the one of a bcrypt hash.
+pub(super) fn verify_bcrypt(password: &[u8], hash: &str) -> bool {
+    bcrypt::verify(read_by_bcrypt(password), hash).unwrap_or(false)
 }
 
 /// What bcrypt sees of a password, as PHP has it: up to a NUL byte, and 72 bytes at most.

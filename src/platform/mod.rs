@@ -1,8 +1,11 @@
-//! What functions stand on: the host, the context, the database, the settings, the uploads, the translations, the
-//! outbox, the way to outside services, cryptography.
+//! What functions stand on: the host, the context, the database, that of the content-management system, the settings,
+//! the uploads, the translations, the outbox, the way to outside services, cryptography.
 //!
 //! It knows the contract below it and nothing of the functions above.
 
+pub mod cldr;
+pub mod cms;
+mod cms_password;
 pub mod configuration;
 pub mod context;
 pub mod crypto;
@@ -14,6 +17,7 @@ pub mod kept;
 pub mod languages;
 pub mod outbox;
 pub mod packages;
+pub mod php_serialize;
 pub mod records;
 pub mod settings;
 mod stored;

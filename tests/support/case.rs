@@ -50,7 +50,7 @@ pub struct Case {
 #[serde(deny_unknown_fields, default)]
 pub struct Given {
     pub schema: String,
-    pub fixture: String,
+    pub fixture: Fixtures,
     pub sql: Vec<String>,
     pub login: Option<Value>,
     pub force_admin: bool,
@@ -68,6 +68,29 @@ impl Default for Given {
             force_admin: false,
             configured: BTreeMap::new(),
             calls: Vec::new(),
+        }
+    }
+}
+
+/// What is loaded after the schema.
+#[derive(Deserialize)]
+#[serde(untagged)]
+pub enum Fixtures {
+    One(String),
+    Several(Vec<String>),
+}
+
+impl From<&str> for Fixtures {
+    fn from(name: &str) -> Self {
+        Self::One(name.to_owned())
+    }
+}
+
+impl Fixtures {
+    pub fn names(&self) -> &[String] {
+        match self {
+            Self::One(name) => std::slice::from_ref(name),
+            Self::Several(names) => names,
         }
     }
 }

@@ -108,12 +108,12 @@ impl Database {
 /// The files that a case's database is made from.
 fn fixtures(given: &Given) -> Vec<String> {
     let is_old = matches!(given.schema.as_str(), "generation-1" | "generation-2");
-    let people = match given.fixture.as_str() {
-        "empty" => None,
-        name if is_old => Some(format!("{name}-old")),
-        name => Some(name.to_owned()),
-    };
-    std::iter::once(given.schema.clone()).chain(people).collect()
+    let fixtures = given.fixture.names().iter().filter(|name| *name != "empty");
+    let files = fixtures.map(|name| match name.as_str() {
+        "people" if is_old => "people-old".to_owned(),
+        name => name.to_owned(),
+    });
+    std::iter::once(given.schema.clone()).chain(files).collect()
 }
 
 fn record(row: Row) -> Value {

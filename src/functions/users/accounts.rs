@@ -369,7 +369,7 @@ fn given_department(settings: &mut Map) -> Result<u8> {
 }
 
 /// The name of someone who gave none: the setting `visitor-default-name`, or User, and `#` with five digits.
-async fn visitor_name(cx: &Context<'_>, last_name: String) -> Result<(String, String)> {
+pub(super) async fn visitor_name(cx: &Context<'_>, last_name: String) -> Result<(String, String)> {
     let first_name = cx
         .settings()
         .await?

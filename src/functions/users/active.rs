@@ -11,7 +11,7 @@ use crate::platform::crypto::Purpose;
 use crate::platform::records::LOGIN;
 
 /// The active user's login record and login data.
-pub(super) async fn get_active_user(cx: &Context<'_>, db: bool, login_app: Option<String>) -> Result<Option<Value>> {
+pub(crate) async fn get_active_user(cx: &Context<'_>, db: bool, login_app: Option<String>) -> Result<Option<Value>> {
     if let Some(login_app) = login_app {
         return log_in_from_app(cx, &login_app).await;
     }

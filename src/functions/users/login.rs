@@ -109,7 +109,7 @@ pub(super) async fn session(cx: &Context<'_>, record: Map) -> Result<Value> {
 }
 
 /// The login record of a user.
-pub(super) async fn record_by_id(cx: &Context<'_>, id: UserId) -> Result<Option<Map>> {
+pub(crate) async fn record_by_id(cx: &Context<'_>, id: UserId) -> Result<Option<Map>> {
     Ok(cx.database()?.records(BY_ID, params![id], &LOGIN).await?.rows().next())
 }
 
@@ -184,7 +184,7 @@ async fn look(cx: &Context<'_>, email: &str, password: &[u8]) -> Result<Option<M
 }
 
 /// Whether the address is the user's but for case. The column's collation also passes over accents and controls.
-fn is_email_of(user: &Map, email: &str) -> bool {
+pub(super) fn is_email_of(user: &Map, email: &str) -> bool {
     let own = at(user, "email").and_then(Value::as_str).unwrap_or_default();
     own.to_lowercase() == email.to_lowercase()
 }

@@ -6,6 +6,7 @@ mod autodata;
 mod avatar;
 mod details;
 mod directory;
+mod import;
 mod initials;
 mod lists;
 mod login;
@@ -23,6 +24,11 @@ use crate::contract::args::{Bytes, Details, Extra, Page, People, Several, Since,
 use crate::contract::ids::{ConversationId, UserId};
 use crate::contract::{Map, Value};
 use crate::functions;
+
+pub(crate) use active::get_active_user;
+pub(crate) use details::get_user_extra;
+pub(crate) use import::{Imported, import, sign_in};
+pub(crate) use login::record_by_id;
 
 functions! {
     /// Logs a user in, by e-mail and password or by id and token.
@@ -299,7 +305,8 @@ functions! {
 
     /// Says whether a password is the one of a hash.
     ///
-    /// Hashes of PHP's password_hash: $2y$, $2a$, $2b$, $argon2i$, $argon2id$. Empty texts never match.
+    /// Hashes of PHP's password_hash: $2y$, $2a$, $2b$, $argon2i$, $argon2id$; and of content-management systems: $P$,
+    /// $wp$2y$ and plain MD5. Empty texts never match.
     ///
     /// @param $password the password
     /// @param $hash the hash

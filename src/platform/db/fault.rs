@@ -170,15 +170,34 @@ pub(super) fn is_read_only(error: &Error) -> bool {
 
 /// Statements of the library that meet an older schema: say what helps.
 pub(super) fn name_the_upgrade(error: Error) -> Error {
+    match missing(&error) {
+        Some(message) => Error::Refused {
+            code: "upgrade-needed",
+            message: format!("{message}: the database is of an older version; run `sb upgrade`"),
+        },
+        None => error,
+    }
+}
+
+/// Statements about the tables of another program that do not find them: say what helps.
+pub(super) fn name_the_tables(error: Error) -> Error {
+    match missing(&error) {
+        Some(message) => Error::Refused {
+            code: "configuration",
+            message: format!("{message}: see the settings cms-db-name and cms-db-prefix"),
+        },
+        None => error,
+    }
+}
+
+/// The server's text, when it misses a table or a column.
+fn missing(error: &Error) -> Option<&str> {
     match error {
         Error::Database(DatabaseError {
             number: 1054 | 1146,
             message,
             ..
-        }) => Error::Refused {
-            code: "upgrade-needed",
-            message: format!("{message}: the database is of an older version; run `sb upgrade`"),
-        },
-        error => error,
+        }) => Some(message),
+        _ => None,
     }
 }

@@ -12,6 +12,7 @@ pub mod schema;
 mod session;
 mod settings;
 mod sql;
+mod tables;
 mod transaction;
 
 use std::cell::RefCell;
@@ -25,7 +26,8 @@ pub use row::Param;
 use session::Session;
 pub use session::Written;
 pub use settings::{DEFAULT_PORT, Endpoint, Settings};
-pub use sql::{Builder, Sql, containing};
+pub use sql::{Builder, Sql, containing, starting};
+pub use tables::Tables;
 use tokio::sync::Mutex;
 use tokio::time::sleep;
 pub use transaction::{OnUnknown, Transaction};
@@ -143,7 +145,7 @@ impl Database {
                     moved = true;
                     self.disconnect().await;
                 }
-                result => return result.map_err(fault::name_the_upgrade),
+                result => return result.map_err(|error| sql.explained(error)),
             }
         }
     }
@@ -188,7 +190,7 @@ impl Database {
                 Err(error) if again && fault::is_healed_by_reconnecting(&error) && started.elapsed() < RETRY_LIMIT => {
                     again = false;
                 }
-                result => return result.map_err(fault::name_the_upgrade),
+                result => return result.map_err(|error| sql.explained(error)),
             }
         }
     }

@@ -3,7 +3,7 @@
 use chrono::{Datelike, NaiveDateTime, Timelike};
 use mysql_async::Value as Cell;
 
-use crate::contract::ids::{ConversationId, MessageId, UserId};
+use crate::contract::ids::{CmsId, ConversationId, MessageId, UserId};
 use crate::contract::status::{ConversationStatus, UserType};
 use crate::contract::value::{Columns, Records, Value};
 
@@ -55,7 +55,7 @@ macro_rules! param_from_number {
     )* };
 }
 
-param_from_number! { UserId: number ConversationId: number MessageId: number ConversationStatus: code UserType: text }
+param_from_number! { UserId: number ConversationId: number MessageId: number CmsId: number ConversationStatus: code UserType: text }
 
 impl<T: Into<Param>> From<Option<T>> for Param {
     fn from(value: Option<T>) -> Self {

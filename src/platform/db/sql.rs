@@ -2,32 +2,60 @@
 
 use std::borrow::Cow;
 
-use super::Param;
+use super::{Param, fault};
+use crate::contract::error::Error;
 
 /// The text of a statement. It is made of parts that stand in the source, so that no value can get into it.
 #[derive(Debug, Clone)]
-pub struct Sql(Cow<'static, str>);
+pub struct Sql {
+    text: Cow<'static, str>,
+    /// Whether it is about the tables of another program.
+    foreign: bool,
+}
 
 impl Sql {
     /// A statement that is made from the reference of the schema.
     pub(super) fn of_schema(text: &str) -> Self {
-        Self(Cow::Owned(text.to_owned()))
+        Self {
+            text: Cow::Owned(text.to_owned()),
+            foreign: false,
+        }
+    }
+
+    /// A statement about the tables of another program.
+    pub(super) fn foreign(text: String) -> Self {
+        Self {
+            text: Cow::Owned(text),
+            foreign: true,
+        }
     }
 
     pub(super) fn text(&self) -> &str {
-        &self.0
+        &self.text
+    }
+
+    /// Its failure for people: says what helps when a table or column is missing.
+    pub(super) fn explained(&self, error: Error) -> Error {
+        if self.foreign {
+            fault::name_the_tables(error)
+        } else {
+            fault::name_the_upgrade(error)
+        }
     }
 }
 
 impl From<&'static str> for Sql {
     fn from(text: &'static str) -> Self {
-        Self(Cow::Borrowed(text))
+        Self {
+            text: Cow::Borrowed(text),
+            foreign: false,
+        }
     }
 }
 
 impl From<Sql> for Cow<'static, str> {
     fn from(sql: Sql) -> Self {
-        sql.0
+        sql.text
     }
 }
 
@@ -50,6 +78,13 @@ impl Builder {
     pub fn add(&mut self, part: &'static str, params: Vec<Param>) -> &mut Self {
         self.text.push_str(part);
         self.params.extend(params);
+        self
+    }
+
+    /// Adds the parts of another statement and its parameters.
+    pub fn append(&mut self, other: Self) -> &mut Self {
+        self.text.push_str(&other.text);
+        self.params.extend(other.params);
         self
     }
 
@@ -81,14 +116,22 @@ impl Builder {
 
     /// The statement and its parameters.
     pub fn finish(self) -> (Sql, Vec<Param>) {
-        (Sql(Cow::Owned(self.text)), self.params)
+        let sql = Sql {
+            text: Cow::Owned(self.text),
+            foreign: false,
+        };
+        (sql, self.params)
     }
 }
 
 /// A text to look for by `LIKE`, anywhere in a column: its own `%`, `_` and `\` are literal.
 pub fn containing(text: &str) -> String {
+    format!("%{}", starting(text))
+}
+
+/// A text to look for by `LIKE` at the beginning of a column.
+pub fn starting(text: &str) -> String {
     let mut pattern = String::with_capacity(text.len() + 2);
-    pattern.push('%');
     for letter in text.chars() {
         if matches!(letter, '%' | '_' | '\\') {
             pattern.push('\\');
@@ -119,5 +162,6 @@ mod tests {
     #[test]
     fn what_like_would_read_is_literal() {
         assert_eq!(containing(r"50%_\a"), r"%50\%\_\\a%");
+        assert_eq!(starting("a_"), r"a\_%");
     }
 }

@@ -32,19 +32,25 @@ impl Transaction<'_> {
 
     /// All rows of a query.
     pub async fn rows<T: FromRow>(&mut self, sql: impl Into<Sql>, params: Vec<Param>) -> Result<Vec<T>> {
-        let rows: Vec<Row> = self.session.rows(&sql.into(), params).await?;
-        rows.into_iter().map(typed).collect()
+        self.read(&sql.into(), params).await?.into_iter().map(typed).collect()
     }
 
     /// The first row of a query, if it has one.
     pub async fn row<T: FromRow>(&mut self, sql: impl Into<Sql>, params: Vec<Param>) -> Result<Option<T>> {
-        let rows: Vec<Row> = self.session.rows(&sql.into(), params).await?;
+        let rows = self.read(&sql.into(), params).await?;
         rows.into_iter().next().map(typed).transpose()
     }
 
     /// One statement that writes.
     pub async fn execute(&mut self, sql: impl Into<Sql>, params: Vec<Param>) -> Result<Written> {
-        self.session.execute(&sql.into(), params).await
+        let sql = sql.into();
+        let result = self.session.execute(&sql, params).await;
+        result.map_err(|error| sql.explained(error))
+    }
+
+    async fn read(&mut self, sql: &Sql, params: Vec<Param>) -> Result<Vec<Row>> {
+        let result = self.session.rows(sql, params).await;
+        result.map_err(|error| sql.explained(error))
     }
 }
 
@@ -87,7 +93,7 @@ impl Database {
             }
             if !again {
                 // A later failure does not make an earlier doubt go away.
-                return Err(fault::name_the_upgrade(unknown.unwrap_or(error)));
+                return Err(unknown.unwrap_or(error));
             }
             pause(attempt).await;
         }

@@ -28,14 +28,17 @@ final class Database
         ];
     }
 
-    /** Makes a database anew and uses it. */
-    public function make(string $name, string $schema = 'generation-4', string $fixture = 'people'): void
+    /** Makes a database anew and uses it; what is loaded after the schema is one fixture or a list of them. */
+    public function make(string $name, string $schema = 'generation-4', string|array $fixtures = 'people'): void
     {
         $this->run("DROP DATABASE IF EXISTS $name; CREATE DATABASE $name CHARACTER SET utf8mb4; USE $name;");
         $this->run(file_get_contents(self::FIXTURES . $schema . '.sql'));
-        if ($fixture !== 'empty') {
-            $old = in_array($schema, ['generation-1', 'generation-2'], true) ? '-old' : '';
-            $this->run(file_get_contents(self::FIXTURES . $fixture . $old . '.sql'));
+        $isOld = in_array($schema, ['generation-1', 'generation-2'], true);
+        foreach ((array) $fixtures as $fixture) {
+            if ($fixture !== 'empty') {
+                $file = $isOld && $fixture === 'people' ? 'people-old' : $fixture;
+                $this->run(file_get_contents(self::FIXTURES . $file . '.sql'));
+            }
         }
     }
 
