@@ -39,6 +39,8 @@ pub(super) enum Event {
     ConversationAssigned,
     /// Somebody rated an article.
     ArticleRating,
+    /// An e-mail was handed to the mail server.
+    EmailSent,
 }
 
 impl Event {
@@ -56,6 +58,7 @@ impl Event {
             Self::ConversationStatusUpdated => "conversation-status-updated",
             Self::ConversationAssigned => "conversation-assigned",
             Self::ArticleRating => "article-rating",
+            Self::EmailSent => "email-sent",
         }
     }
 }
@@ -92,25 +95,28 @@ impl<'a> Followers<'a> {
         event: Event,
         data: impl FnOnce() -> Value,
     ) -> Result<Vec<Recorded>> {
-        let name = event.name();
-        let wanted = |allowed: &Vec<String>| allowed.is_empty() || allowed.iter().any(|own| own == name);
-        if !self.webhooks.as_ref().is_some_and(wanted) {
+        if !self.want(event) {
             return Ok(Vec::new());
         }
         let delivery = Delivery {
             channel: Channel::Webhook,
-            event: name.to_owned(),
+            event: event.name().to_owned(),
             target: None,
             payload: data(),
         };
         outbox::record(transaction, self.has_table, self.cx.now(), vec![delivery]).await
+    }
+
+    fn want(&self, event: Event) -> bool {
+        let wanted = |allowed: &Vec<String>| allowed.is_empty() || allowed.iter().any(|own| own == event.name());
+        self.webhooks.as_ref().is_some_and(wanted)
     }
 }
 
 /// Records an event that comes with no write of its own.
 pub(super) async fn announce(cx: &Context<'_>, event: Event, data: impl Fn() -> Value) -> Result<()> {
     let followers = Followers::of(cx).await?;
-    if followers.webhooks.is_some() {
+    if followers.want(event) {
         let recorded = cx
             .database()?
             .transaction(OnUnknown::Report, async |transaction| {

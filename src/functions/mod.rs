@@ -7,6 +7,7 @@ mod conversations;
 mod database;
 mod events;
 mod language;
+mod notify;
 mod settings;
 mod sms;
 mod system;
@@ -22,6 +23,7 @@ pub static SECTIONS: &[(&str, &[Function])] = &[
     ("Database", database::FUNCTIONS),
     ("Language and translations", language::FUNCTIONS),
     ("Chatbot integration", chatbot::FUNCTIONS),
+    ("Notifications and messaging", notify::FUNCTIONS),
     ("Notifications and messaging", sms::FUNCTIONS),
     ("Settings, articles, automations and utilities", settings::FUNCTIONS),
     ("Settings, articles, automations and utilities", articles::FUNCTIONS),

@@ -1,5 +1,5 @@
 //! What functions stand on: the host, the context, the database, the settings, the uploads, the translations, the
-//! outbox, the way to outside services, cryptography.
+//! outbox, the ways to outside services and mail servers, cryptography.
 //!
 //! It knows the contract below it and nothing of the functions above.
 
@@ -15,6 +15,7 @@ pub mod languages;
 pub mod outbox;
 pub mod records;
 pub mod settings;
+pub mod smtp;
 mod stored;
 pub mod uploads;
 
