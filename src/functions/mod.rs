@@ -5,6 +5,7 @@ pub mod catalog;
 mod chatbot;
 mod conversations;
 mod database;
+mod deliveries;
 mod events;
 mod language;
 mod notify;
@@ -14,7 +15,7 @@ mod system;
 mod users;
 
 pub use catalog::{Body, Call, Function, Param};
-pub use events::{deliver_due, deliver_recorded};
+pub use deliveries::{deliver_due, deliver_recorded};
 
 /// The sections: their titles and their functions. A section of several rooms stands once for each.
 pub static SECTIONS: &[(&str, &[Function])] = &[

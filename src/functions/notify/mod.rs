@@ -1,7 +1,11 @@
 //! Section "Notifications and messaging": e-mail to people.
 
 mod content;
+mod outbox;
 mod sending;
+
+pub(crate) use outbox::{Outbox, deliver};
+pub(crate) use sending::{Email, send};
 
 use crate::functions;
 

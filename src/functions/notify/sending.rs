@@ -10,7 +10,7 @@ use crate::providers::email::{Letter, Sender};
 
 /// An e-mail as a function asks for it. The settings' header and signature, the sender and the plain form come with the
 /// sending.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Email {
     /// The address of the one who gets it.
     pub(crate) to: String,
@@ -22,6 +22,14 @@ pub(crate) struct Email {
     pub(crate) sender_suffix: String,
     /// Of header and signature; the default one when it is not known.
     pub(crate) language: Option<Language>,
+    /// Its own id, without brackets; one is made when there is none.
+    pub(crate) id: Option<String>,
+    /// The ids of the e-mails before it, the oldest first.
+    pub(crate) references: Vec<String>,
+    /// Where answers go, if not to the sender.
+    pub(crate) reply_to: Option<String>,
+    /// Whether nobody wrote it: then no program should answer.
+    pub(crate) is_automatic: bool,
 }
 
 /// Sends an e-mail to anyone.
@@ -37,7 +45,7 @@ pub(super) async fn email_send(
         subject,
         message,
         sender_suffix,
-        language: None,
+        ..Email::default()
     };
     send(cx, email).await?;
     Ok(true)
@@ -54,7 +62,10 @@ pub(crate) async fn send(cx: &Context<'_>, email: Email) -> Result<()> {
         html: content.html,
         text: content.text,
         sender_suffix: email.sender_suffix,
-        ..Letter::default()
+        id: email.id,
+        references: email.references,
+        reply_to: email.reply_to,
+        is_automatic: email.is_automatic,
     };
     sender.send(cx, &letter).await?;
     let data = || {
