@@ -243,6 +243,16 @@ fn only_the_http_room_names_the_http_client() {
 }
 
 #[test]
+fn only_the_mail_rooms_name_the_mail_client() {
+    nothing(&lines_with(
+        "src",
+        &["lettre"],
+        &["src/platform/smtp.rs", "src/providers/email/"],
+    ));
+    nothing(&lines_with("php/src", &["lettre"], &[]));
+}
+
+#[test]
 fn the_core_knows_no_php() {
     nothing(&lines_with("src", &["ext_php_rs"], &[]));
 }

@@ -4,13 +4,8 @@ use crate::contract::args::{Argument, Texts};
 use crate::contract::error::Result;
 use crate::contract::value::Value;
 use crate::platform::Context;
-use crate::platform::context::Request;
-use crate::platform::crypto;
 use crate::platform::db::{OnUnknown, Transaction};
-use crate::platform::engine::Engine;
-use crate::platform::host::Host;
-use crate::platform::http::{Body, Method, Request as HttpRequest};
-use crate::platform::outbox::{self, Channel, Claimed, Delivery, Recorded};
+use crate::platform::outbox::{self, Channel, Delivery, Recorded};
 
 /// Something that happened, under the name that webhooks know it by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,6 +34,8 @@ pub(super) enum Event {
     ConversationAssigned,
     /// Somebody rated an article.
     ArticleRating,
+    /// An e-mail was handed to the mail server.
+    EmailSent,
 }
 
 impl Event {
@@ -56,6 +53,7 @@ impl Event {
             Self::ConversationStatusUpdated => "conversation-status-updated",
             Self::ConversationAssigned => "conversation-assigned",
             Self::ArticleRating => "article-rating",
+            Self::EmailSent => "email-sent",
         }
     }
 }
@@ -92,25 +90,28 @@ impl<'a> Followers<'a> {
         event: Event,
         data: impl FnOnce() -> Value,
     ) -> Result<Vec<Recorded>> {
-        let name = event.name();
-        let wanted = |allowed: &Vec<String>| allowed.is_empty() || allowed.iter().any(|own| own == name);
-        if !self.webhooks.as_ref().is_some_and(wanted) {
+        if !self.want(event) {
             return Ok(Vec::new());
         }
         let delivery = Delivery {
             channel: Channel::Webhook,
-            event: name.to_owned(),
+            event: event.name().to_owned(),
             target: None,
             payload: data(),
         };
         outbox::record(transaction, self.has_table, self.cx.now(), vec![delivery]).await
+    }
+
+    fn want(&self, event: Event) -> bool {
+        let wanted = |allowed: &Vec<String>| allowed.is_empty() || allowed.iter().any(|own| own == event.name());
+        self.webhooks.as_ref().is_some_and(wanted)
     }
 }
 
 /// Records an event that comes with no write of its own.
 pub(super) async fn announce(cx: &Context<'_>, event: Event, data: impl Fn() -> Value) -> Result<()> {
     let followers = Followers::of(cx).await?;
-    if followers.webhooks.is_some() {
+    if followers.want(event) {
         let recorded = cx
             .database()?
             .transaction(OnUnknown::Report, async |transaction| {
@@ -120,74 +121,4 @@ pub(super) async fn announce(cx: &Context<'_>, event: Event, data: impl Fn() -> 
         cx.after_commit(recorded);
     }
     Ok(())
-}
-
-/// Delivers what follows the writes of a request. To be called at its end.
-pub fn deliver_recorded(engine: &Engine, host: &dyn Host, request: &Request) {
-    if request.has_deliveries() {
-        // Nobody is there any more to hear of a failure: the outbox keeps it.
-        let _ = engine.run(async |process| deliver_all(&Context::new(host, process, request)).await);
-    }
-}
-
-async fn deliver_all(cx: &Context<'_>) -> Result<()> {
-    for recorded in cx.take_deliveries() {
-        if let Some(claimed) = outbox::claim(cx.database()?, cx.now(), recorded).await? {
-            deliver(cx, claimed).await?;
-        }
-    }
-    Ok(())
-}
-
-/// Delivers what is due in the outbox, and says how much was taken up.
-pub async fn deliver_due(cx: &Context<'_>) -> Result<usize> {
-    if !cx.database()?.has(outbox::TABLE).await? {
-        return Ok(0);
-    }
-    let due = outbox::claim_due(cx.database()?, cx.now()).await?;
-    let count = due.len();
-    for claimed in due {
-        deliver(cx, claimed).await?;
-    }
-    Ok(count)
-}
-
-async fn deliver(cx: &Context<'_>, claimed: Claimed) -> Result<()> {
-    let outcome = match claimed.delivery.channel {
-        Channel::Webhook => call_webhook(cx, &claimed).await,
-    };
-    claimed.note(cx.database()?, cx.now(), outcome).await
-}
-
-/// Posts `{function, key, data, sender-url}`. The receiver knows the sender by the signature over time and body, which
-/// are joined by a full stop, and a repetition by the delivery's id.
-async fn call_webhook(cx: &Context<'_>, claimed: &Claimed) -> Result<()> {
-    let settings = cx.settings().await?;
-    let key = settings.secret("webhooks-key");
-    let body = Value::map([
-        ("function", claimed.delivery.event.clone().into()),
-        ("key", settings.text("webhooks-key").unwrap_or_default().into()),
-        ("data", claimed.delivery.payload.clone()),
-        ("sender-url", cx.host().configured("SB_URL").unwrap_or_default().into()),
-    ]);
-    let id = match claimed.id() {
-        Some(id) => id.to_string(),
-        None => crypto::token()?,
-    };
-    let service = cx.service("webhooks", "").await?;
-    let mut request = HttpRequest::new(Method::POST, &[])
-        .header("x-delivery-id", id)
-        .body(Body::Json(&body));
-    if let Some(key) = key {
-        let time = cx.now().and_utc().timestamp();
-        let signed = format!("{time}.{}", crate::contract::json::encode(&body));
-        let signature = crypto::hmac_sha256(&key, signed.as_bytes())?;
-        request = request.header("x-signature", format!("t={time},v1={signature}"));
-    }
-    let answer = service.send(request).await?;
-    if (200..300).contains(&answer.status) {
-        Ok(())
-    } else {
-        Err(service.refusal(format!("the receiver answered with status {}", answer.status), None))
-    }
 }

@@ -7,9 +7,11 @@ mod chatbot;
 mod cms;
 mod conversations;
 mod database;
+mod deliveries;
 mod events;
 mod formatting;
 mod language;
+mod notify;
 mod settings;
 mod shop;
 mod sms;
@@ -17,7 +19,7 @@ mod system;
 mod users;
 
 pub use catalog::{Body, Call, Function, Param};
-pub use events::{deliver_due, deliver_recorded};
+pub use deliveries::{deliver_due, deliver_recorded};
 
 /// The sections: their titles and their functions. A section of several rooms stands once for each.
 pub static SECTIONS: &[(&str, &[Function])] = &[
@@ -28,6 +30,7 @@ pub static SECTIONS: &[(&str, &[Function])] = &[
     ("Chatbot integration", chatbot::FUNCTIONS),
     ("Content-management system integration", cms::FUNCTIONS),
     ("Shop integration", shop::FUNCTIONS),
+    ("Notifications and messaging", notify::FUNCTIONS),
     ("Notifications and messaging", sms::FUNCTIONS),
     ("Settings, articles, automations and utilities", settings::FUNCTIONS),
     ("Settings, articles, automations and utilities", articles::FUNCTIONS),

@@ -21,6 +21,7 @@ use super::kept::Kept;
 use super::languages::{self, Dictionary, Languages};
 use super::outbox::Recorded;
 use super::settings::{self, Settings};
+use super::smtp::Smtp;
 use super::uploads::Uploads;
 use crate::contract::args::{Argument, Texts, field};
 use crate::contract::error::{Error, Result};
@@ -42,6 +43,7 @@ pub struct Process {
     http: Http,
     kept: Kept,
     web: Web,
+    smtp: Smtp,
 }
 
 impl Process {
@@ -51,10 +53,11 @@ impl Process {
         self.cms.end_request().await;
     }
 
-    /// Closes the connection.
+    /// Closes the connections.
     pub async fn shut_down(&self) {
         self.database.disconnect().await;
         self.cms.disconnect().await;
+        self.smtp.disconnect().await;
     }
 }
 
@@ -306,6 +309,11 @@ impl<'a> Context<'a> {
         let own = own.and_then(Texts::from_value).map_or_else(Vec::new, |Texts(own)| own);
         let allowed: Vec<Allowed> = own.iter().filter_map(|host| Allowed::read(host)).collect();
         self.process.web.fetch(request, &allowed).await
+    }
+
+    /// The way to mail servers.
+    pub fn smtp(&self) -> &Smtp {
+        &self.process.smtp
     }
 
     /// Delivers at the end of the request what was recorded in a transaction that is committed now.

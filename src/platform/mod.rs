@@ -1,5 +1,5 @@
 //! What functions stand on: the host, the context, the database, that of the content-management system, the settings,
-//! the uploads, the translations, the outbox, the way to outside services, cryptography.
+//! the uploads, the translations, the outbox, the ways to outside services and mail servers, cryptography.
 //!
 //! It knows the contract below it and nothing of the functions above.
 
@@ -20,6 +20,7 @@ pub mod packages;
 pub mod php_serialize;
 pub mod records;
 pub mod settings;
+pub mod smtp;
 mod stored;
 pub mod uploads;
 

@@ -9,7 +9,7 @@ use chrono::{NaiveDateTime, TimeDelta};
 
 use super::crypto;
 use super::db::{Database, Transaction};
-use crate::contract::error::Result;
+use crate::contract::error::{Error, Outcome, Result};
 use crate::contract::{Value, json};
 use crate::params;
 
@@ -63,14 +63,27 @@ const ABANDONED: &str = "
 pub enum Channel {
     /// The address of the setting `webhooks`.
     Webhook,
+    /// The mail server of the setting `email-server`.
+    Email,
 }
 
 impl Channel {
-    const ALL: [Self; 1] = [Self::Webhook];
+    const ALL: [Self; 2] = [Self::Webhook, Self::Email];
 
     const fn text(self) -> &'static str {
         match self {
             Self::Webhook => "webhook",
+            Self::Email => "email",
+        }
+    }
+
+    /// Whether a delivery that failed so may be tried again. The receiver of a webhook knows a repetition by its id; who
+    /// gets an e-mail twice has it twice, and what was refused for good will be refused again.
+    fn may_repeat(self, failure: &Error) -> bool {
+        match (self, failure) {
+            (Self::Webhook, _) | (Self::Email, Error::Database(_)) => true,
+            (Self::Email, Error::Provider(error)) => error.outcome == Outcome::NotSent,
+            (Self::Email, _) => false,
         }
     }
 }
@@ -93,6 +106,7 @@ pub struct Delivery {
 pub struct Recorded {
     id: Option<u64>,
     delivery: Delivery,
+    attempts: usize,
 }
 
 /// A delivery that this process alone has now.
@@ -133,51 +147,45 @@ pub async fn record(
         } else {
             None
         };
-        recorded.push(Recorded { id, delivery });
+        recorded.push(Recorded {
+            id,
+            delivery,
+            attempts: 0,
+        });
     }
     Ok(recorded)
 }
 
+/// What is due: new, or to be tried again. Each is to be [claimed](claim) when its turn comes, so that no claim ends while
+/// others are delivered.
+pub async fn due(database: &Database, now: NaiveDateTime) -> Result<Vec<Recorded>> {
+    database.execute(ABANDONED, params![now]).await?;
+    let rows: Vec<Due> = database.rows(DUE, params![now, BATCH]).await?;
+    let recorded = rows
+        .into_iter()
+        .filter_map(|(id, channel, event, target, payload, attempts)| {
+            // A channel of a newer version is left to it.
+            let channel = Channel::ALL.into_iter().find(|own| own.text() == channel)?;
+            Some(Recorded {
+                id: Some(id),
+                delivery: Delivery {
+                    channel,
+                    event,
+                    target,
+                    payload: json::decode(&payload).unwrap_or_default(),
+                },
+                attempts: attempts.into(),
+            })
+        });
+    Ok(recorded.collect())
+}
+
 /// Takes up a recorded delivery; `None` when another worker has it.
 pub async fn claim(database: &Database, now: NaiveDateTime, recorded: Recorded) -> Result<Option<Claimed>> {
-    let Some(id) = recorded.id else {
-        return Ok(Some(Claimed {
-            delivery: recorded.delivery,
-            stored: None,
-        }));
+    let Recorded { id, delivery, attempts } = recorded;
+    let Some(id) = id else {
+        return Ok(Some(Claimed { delivery, stored: None }));
     };
-    claim_stored(database, now, id, 0, recorded.delivery).await
-}
-
-/// Takes up what is due: new, or to be tried again.
-pub async fn claim_due(database: &Database, now: NaiveDateTime) -> Result<Vec<Claimed>> {
-    database.execute(ABANDONED, params![now]).await?;
-    let due: Vec<Due> = database.rows(DUE, params![now, BATCH]).await?;
-    let mut claimed = Vec::with_capacity(due.len());
-    for (id, channel, event, target, payload, attempts) in due {
-        // A channel of a newer version is left to it.
-        let Some(channel) = Channel::ALL.into_iter().find(|own| own.text() == channel) else {
-            continue;
-        };
-        let payload = json::decode(&payload).unwrap_or_default();
-        let delivery = Delivery {
-            channel,
-            event,
-            target,
-            payload,
-        };
-        claimed.extend(claim_stored(database, now, id, attempts.into(), delivery).await?);
-    }
-    Ok(claimed)
-}
-
-async fn claim_stored(
-    database: &Database,
-    now: NaiveDateTime,
-    id: u64,
-    attempts: usize,
-    delivery: Delivery,
-) -> Result<Option<Claimed>> {
     let mut claim = vec![0; 16];
     crypto::random(&mut claim)?;
     let params = params![claim.clone(), now + CLAIM, id, now];
@@ -199,7 +207,8 @@ impl Claimed {
         self.stored.as_ref().map(|stored| stored.id)
     }
 
-    /// Notes how the delivery went: what failed is tried again later, with growing pauses, and given up at last.
+    /// Notes how the delivery went: what failed is tried again later, with growing pauses, and given up at last; at once
+    /// where a repetition would do harm.
     pub async fn note(self, database: &Database, now: NaiveDateTime, outcome: Result<()>) -> Result<()> {
         let Some(Stored { id, claim, attempts }) = self.stored else {
             return Ok(());
@@ -210,6 +219,7 @@ impl Claimed {
                 let failure: String = error.to_string().chars().take(191).collect();
                 let pause = PAUSES
                     .get(attempts - 1)
+                    .filter(|_| self.delivery.channel.may_repeat(&error))
                     .map(|&seconds| spread(Duration::from_secs(seconds.unsigned_abs())));
                 let (state, next_try) = match pause.transpose()? {
                     Some(pause) => (0_u8, now + pause),

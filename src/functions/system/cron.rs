@@ -11,7 +11,7 @@ use chrono::{NaiveDateTime, TimeDelta, Timelike};
 
 use super::cleaning;
 use crate::contract::error::Result;
-use crate::functions::events;
+use crate::functions::deliveries;
 use crate::params;
 use crate::platform::Context;
 
@@ -106,7 +106,7 @@ async fn clean_up(cx: &Context<'_>) -> Result<()> {
 /// What is due in the outbox. A receiver that is slow must not keep the caller for ever.
 async fn deliver(cx: &Context<'_>) -> Result<()> {
     let started = Instant::now();
-    while events::deliver_due(cx).await? > 0 && started.elapsed() < DELIVERY_LIMIT {}
+    while deliveries::deliver_due(cx).await? > 0 && started.elapsed() < DELIVERY_LIMIT {}
     Ok(())
 }
 
