@@ -3,7 +3,7 @@
 mod articles;
 pub mod catalog;
 mod chatbot;
-mod conversations;
+pub(crate) mod conversations;
 mod database;
 mod events;
 mod language;

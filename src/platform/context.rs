@@ -10,6 +10,7 @@ use chrono::{NaiveDateTime, SubsecRound, Utc};
 use ipnet::IpNet;
 use secrecy::SecretString;
 
+use super::api_keys;
 use super::configuration::{self, Configuration};
 use super::crypto::{self, Keys, Purpose};
 use super::db::Database;
@@ -39,6 +40,7 @@ pub struct Process {
     http: Http,
     kept: Kept,
     web: Web,
+    api_keys: api_keys::Cache,
 }
 
 impl Process {
@@ -301,6 +303,11 @@ impl<'a> Context<'a> {
     /// What outside services have given for a while.
     pub fn kept(&self) -> &Kept {
         &self.process.kept
+    }
+
+    /// What the process knows of the keys of the HTTP API.
+    pub fn api_keys(&self) -> &api_keys::Cache {
+        &self.process.api_keys
     }
 
     /// The keys that the installation encrypts with.

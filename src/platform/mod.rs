@@ -1,8 +1,9 @@
 //! What functions stand on: the host, the context, the database, the settings, the uploads, the translations, the
-//! outbox, the way to outside services, cryptography.
+//! outbox, the keys of the HTTP API and what it does once, the way to outside services, cryptography.
 //!
 //! It knows the contract below it and nothing of the functions above.
 
+pub mod api_keys;
 pub mod configuration;
 pub mod context;
 pub mod crypto;
@@ -10,6 +11,7 @@ pub mod db;
 pub mod engine;
 pub mod host;
 pub mod http;
+pub mod idempotency;
 pub mod kept;
 pub mod languages;
 pub mod outbox;
