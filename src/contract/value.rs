@@ -243,6 +243,11 @@ impl Records {
         self.cells.resize(end, Value::Null);
     }
 
+    /// Keeps the first records.
+    pub fn truncate(&mut self, length: usize) {
+        self.cells.truncate(length * self.columns.len());
+    }
+
     /// The column names.
     pub fn columns(&self) -> &Columns {
         &self.columns

@@ -5,7 +5,7 @@ mod automations;
 pub mod catalog;
 mod chatbot;
 mod cms;
-mod conversations;
+pub(crate) mod conversations;
 mod database;
 mod deliveries;
 mod events;

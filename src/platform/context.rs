@@ -10,6 +10,7 @@ use chrono::{NaiveDateTime, SubsecRound, Utc};
 use ipnet::IpNet;
 use secrecy::SecretString;
 
+use super::api_keys;
 use super::cms::{Cms, Place};
 use super::configuration::{self, Configuration};
 use super::crypto::{self, Keys, Purpose};
@@ -44,6 +45,7 @@ pub struct Process {
     kept: Kept,
     web: Web,
     smtp: Smtp,
+    api_keys: api_keys::Cache,
 }
 
 impl Process {
@@ -329,6 +331,11 @@ impl<'a> Context<'a> {
     /// What outside services have given for a while.
     pub fn kept(&self) -> &Kept {
         &self.process.kept
+    }
+
+    /// What the process knows of the keys of the HTTP API.
+    pub fn api_keys(&self) -> &api_keys::Cache {
+        &self.process.api_keys
     }
 
     /// The keys that the installation encrypts with.

@@ -159,10 +159,21 @@ pub fn token() -> Result<String> {
     Ok(hexadecimal(&bytes))
 }
 
+/// A new secret of 256 random bits: 64 lower-case hexadecimal characters.
+pub fn secret() -> Result<String> {
+    let mut bytes = [0; 32];
+    random(&mut bytes)?;
+    Ok(hexadecimal(&bytes))
+}
+
+/// SHA-256.
+pub fn sha256_digest(text: &[u8]) -> [u8; 32] {
+    openssl::sha::sha256(text)
+}
+
 /// SHA-256 in hexadecimal.
 pub fn sha256(text: &[u8]) -> Result<String> {
-    let digest = openssl::hash::hash(MessageDigest::sha256(), text).map_err(failed)?;
-    Ok(hexadecimal(&digest))
+    Ok(hexadecimal(&sha256_digest(text)))
 }
 
 /// HMAC-SHA256 (RFC 2104) in hexadecimal.

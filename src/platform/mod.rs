@@ -1,8 +1,10 @@
 //! What functions stand on: the host, the context, the database, that of the content-management system, the settings,
-//! the uploads, the translations, the outbox, the ways to outside services and mail servers, cryptography.
+//! the uploads, the translations, the outbox, the keys of the HTTP API and what it does once, the ways to outside
+//! services and mail servers, cryptography.
 //!
 //! It knows the contract below it and nothing of the functions above.
 
+pub mod api_keys;
 pub mod cldr;
 pub mod cms;
 mod cms_password;
@@ -13,6 +15,7 @@ pub mod db;
 pub mod engine;
 pub mod host;
 pub mod http;
+pub mod idempotency;
 pub mod kept;
 pub mod languages;
 pub mod outbox;

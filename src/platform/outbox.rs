@@ -58,6 +58,42 @@ const ABANDONED: &str = "
     SET state = IF(channel IN ('webhook', 'realtime'), 0, 3), claim = NULL, failure = 'the worker ended'
     WHERE state = 1 AND next_try < ?";
 
+/// By state; those that are delivered are too many to be counted again and again.
+const COUNT: &str = "
+    SELECT state, COUNT(*)
+    FROM sb_outbox
+    WHERE state IN (0, 1, 3)
+    GROUP BY state";
+
+/// What has become of a delivery.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub enum State {
+    /// It waits for its first or its next try.
+    Waiting = 0,
+    /// Somebody has it.
+    Claimed = 1,
+    /// It arrived.
+    Delivered = 2,
+    /// It was given up.
+    Dead = 3,
+}
+
+impl State {
+    /// All states.
+    pub const ALL: [Self; 4] = [Self::Waiting, Self::Claimed, Self::Delivered, Self::Dead];
+
+    /// Its name.
+    pub const fn text(self) -> &'static str {
+        match self {
+            Self::Waiting => "waiting",
+            Self::Claimed => "claimed",
+            Self::Delivered => "delivered",
+            Self::Dead => "dead",
+        }
+    }
+}
+
 /// What delivers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Channel {
@@ -178,6 +214,23 @@ pub async fn due(database: &Database, now: NaiveDateTime) -> Result<Vec<Recorded
             })
         });
     Ok(recorded.collect())
+}
+
+/// How many deliveries wait, are claimed and are dead.
+pub async fn count(database: &Database) -> Result<Vec<(State, i64)>> {
+    if !database.has(TABLE).await? {
+        return Ok(Vec::new());
+    }
+    let counts: Vec<(u8, i64)> = database.rows(COUNT, params![]).await?;
+    let of = |state: State| {
+        counts
+            .iter()
+            .find(|(own, _)| *own == state as u8)
+            .map_or(0, |(_, count)| *count)
+    };
+    Ok([State::Waiting, State::Claimed, State::Dead]
+        .map(|state| (state, of(state)))
+        .to_vec())
 }
 
 /// Takes up a recorded delivery; `None` when another worker has it.

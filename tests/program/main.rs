@@ -4,6 +4,7 @@
 
 mod bench;
 mod install;
+mod keys;
 mod schema;
 mod statuses;
 mod upgrade;

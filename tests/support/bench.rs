@@ -135,7 +135,7 @@ impl Installation {
         self
     }
 
-    fn with(mut self, given: &Given) -> Self {
+    pub fn with(mut self, given: &Given) -> Self {
         for (name, value) in &given.configured {
             match value {
                 Some(value) => self.constants.insert(name.clone(), value.clone()),

@@ -209,6 +209,6 @@ fn found(keys: &[Value], results: &[Value]) -> Result<Value, String> {
 }
 
 /// `null` is a result; without the key there is none.
-fn given_even_if_null<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
+pub fn given_even_if_null<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
     Value::deserialize(deserializer).map(Some)
 }

@@ -9,6 +9,7 @@
     clippy::indexing_slicing
 )]
 
+pub mod api;
 pub mod bench;
 pub mod case;
 pub mod core;

@@ -1,7 +1,8 @@
-//! The command-line program: installs the tables, upgrades them, writes what is generated from the catalog.
+//! The command-line program: installs the tables, upgrades them, keeps the keys of the HTTP API, writes what is generated from the catalog.
 //!
 //! A door like the others: what a function does is decided in the library.
 
+mod api_key;
 mod config_file;
 mod failure;
 mod install;
@@ -28,6 +29,8 @@ enum Command {
     Install(install::Options),
     /// Brings the tables of an older version up to date.
     Upgrade(upgrade::Options),
+    /// Makes, lists and revokes keys of the HTTP API.
+    ApiKey(api_key::Options),
     /// Writes the PHP stub and the reference of all functions, in the project's folder.
     Stubs(stubs::Options),
 }
@@ -36,6 +39,7 @@ fn main() -> ExitCode {
     let done = match Program::parse().command {
         Command::Install(options) => install::run(&options),
         Command::Upgrade(options) => upgrade::run(&options),
+        Command::ApiKey(options) => api_key::run(options),
         Command::Stubs(options) => stubs::run(&options),
     };
     done.map_or_else(|failure| failure.report(), |()| ExitCode::SUCCESS)

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use crate::contract::Records;
 use crate::contract::args::{Department, Page, Since, StatusCode};
 use crate::contract::error::{Code, Result};
+use crate::contract::ids::{MessageId, UserId};
 use crate::contract::status::ConversationStatus;
 use crate::contract::value::Columns;
 use crate::params;
@@ -40,7 +41,7 @@ const WALK: &str = "
     JOIN sb_conversations c ON c.id = m.conversation_id
     JOIN sb_users u ON u.id = c.user_id
     JOIN sb_users a ON a.id = m.user_id
-    WHERE m.id > ?
+    WHERE m.id > ? AND m.id < ?
         AND m.id = (SELECT MAX(x.id) FROM sb_messages x WHERE x.conversation_id = m.conversation_id)";
 
 const NEWEST_MESSAGE: &str = "
@@ -80,24 +81,53 @@ const CREATION_TIME: &str = "
 /// How far the walk goes for a page before it gives way: an empty filter would make it read everything.
 const WALK_LIMIT: u32 = 20_000;
 
+/// Above every id.
+const NO_END: u32 = u32::MAX;
+
 /// How many messages are looked at first, and at most at once, for what is new.
 const FIRST_STEP: u32 = 500;
 const LARGEST_STEP: u32 = 50_000;
 
 /// What a list is narrowed to.
-struct Filter {
-    status: Option<ConversationStatus>,
-    department: Option<u8>,
-    source: Option<String>,
+pub(crate) struct Filter {
+    /// Whose conversations.
+    pub(crate) user: Option<UserId>,
+    /// Of which status.
+    pub(crate) statuses: Statuses,
+    /// Of which department.
+    pub(crate) department: Option<u8>,
+    /// From which source.
+    pub(crate) source: Option<String>,
+}
+
+/// Statuses of conversations.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Statuses {
+    /// The inbox: neither archived nor in the trash.
+    Inbox,
+    /// This one.
+    Only(ConversationStatus),
+    /// All.
+    All,
+}
+
+/// Which part of a list: so many of those whose last message is below an id, behind the first of them.
+struct Part {
+    below: u32,
+    offset: u32,
+    limit: u32,
 }
 
 impl Filter {
     fn add_to(&self, statement: &mut Builder) {
-        match self.status {
-            Some(status) => statement.add(" AND c.status_code = ?", params![status]),
-            // The inbox: neither archived nor in the trash.
-            None => statement.add(" AND c.status_code IN (0, 1, 2)", params![]),
+        match self.statuses {
+            Statuses::Only(status) => statement.add(" AND c.status_code = ?", params![status]),
+            Statuses::Inbox => statement.add(" AND c.status_code IN (0, 1, 2)", params![]),
+            Statuses::All => statement,
         };
+        if let Some(user) = self.user {
+            statement.add(" AND c.user_id = ?", params![user]);
+        }
         if let Some(department) = self.department {
             statement.add(" AND c.department = ?", params![department]);
         }
@@ -115,28 +145,58 @@ pub(super) async fn get_conversations(
     department: Department,
     source: Option<String>,
 ) -> Result<Records> {
-    let status = match status_code {
-        StatusCode::Code(status) => Some(status),
-        StatusCode::NotGiven => None,
+    let statuses = match status_code {
+        StatusCode::Code(status) => Statuses::Only(status),
+        StatusCode::NotGiven => Statuses::Inbox,
         StatusCode::Skip | StatusCode::Invalid => return Err(Code::InvalidStatusCode.into()),
     };
     let filter = Filter {
-        status,
+        user: None,
+        statuses,
         department: department.fitting()?,
         source,
     };
-    if page.offset() > 0 {
-        return by_conversation(cx, &filter, page).await;
+    let part = Part {
+        below: NO_END,
+        offset: page.offset(),
+        limit: Page::SIZE,
+    };
+    listed(cx, &filter, part).await
+}
+
+/// So many conversations whose last message is below an id, newest first, and whether they are the last.
+pub(crate) async fn conversations_before(
+    cx: &Context<'_>,
+    filter: &Filter,
+    before: Option<MessageId>,
+    limit: u32,
+) -> Result<(Records, bool)> {
+    let part = Part {
+        below: before.map_or(NO_END, MessageId::number),
+        offset: 0,
+        // One more shows whether there are more.
+        limit: limit + 1,
+    };
+    let mut conversations = listed(cx, filter, part).await?;
+    let is_last = conversations.len() <= limit as usize;
+    conversations.truncate(limit as usize);
+    Ok((conversations, is_last))
+}
+
+async fn listed(cx: &Context<'_>, filter: &Filter, part: Part) -> Result<Records> {
+    // A user has few conversations, and pages further down are far away: both begin at the conversations.
+    if part.offset > 0 || filter.user.is_some() {
+        return by_conversation(cx, filter, part).await;
     }
-    let newest = newest_message(cx).await?;
+    let newest = newest_message(cx).await?.min(part.below);
     let floor = newest.saturating_sub(WALK_LIMIT);
-    let mut walk = Builder::new(WALK, params![floor]);
+    let mut walk = Builder::new(WALK, params![floor, part.below]);
     filter.add_to(&mut walk);
-    walk.add(" ORDER BY m.id DESC LIMIT ?", params![Page::SIZE]);
+    walk.add(" ORDER BY m.id DESC LIMIT ?", params![part.limit]);
     let (sql, params) = walk.finish();
     let found = cx.database()?.records(sql, params, ITEM).await?;
-    if found.len() < Page::SIZE as usize && floor > 0 {
-        return by_conversation(cx, &filter, page).await;
+    if found.len() < part.limit as usize && floor > 0 {
+        return by_conversation(cx, filter, part).await;
     }
     Ok(records::messages(found))
 }
@@ -146,12 +206,12 @@ async fn newest_message(cx: &Context<'_>) -> Result<u32> {
     Ok(row.and_then(|(id,)| id).unwrap_or_default())
 }
 
-async fn by_conversation(cx: &Context<'_>, filter: &Filter, page: Page) -> Result<Records> {
+async fn by_conversation(cx: &Context<'_>, filter: &Filter, part: Part) -> Result<Records> {
     let mut statement = Builder::new(LAST_MESSAGES, params![]);
     filter.add_to(&mut statement);
     statement.add(
-        ") l WHERE l.last_id IS NOT NULL ORDER BY l.last_id DESC LIMIT ? OFFSET ?",
-        params![Page::SIZE, page.offset()],
+        ") l WHERE l.last_id < ? ORDER BY l.last_id DESC LIMIT ? OFFSET ?",
+        params![part.below, part.limit, part.offset],
     );
     let (sql, params) = statement.finish();
     let ids: Vec<(u32,)> = cx.database()?.rows(sql, params).await?;

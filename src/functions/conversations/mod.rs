@@ -12,7 +12,10 @@ mod reading;
 mod routing;
 mod sending;
 
-pub(crate) use sending::{NewMessage, send};
+pub(crate) use inbox::{Filter, Statuses, conversations_before};
+pub(crate) use opening::{NewConversation, open};
+pub(crate) use reading::messages_after;
+pub(crate) use sending::{NewMessage, Once, Sent, send, send_once};
 
 use crate::contract::args::{Department, Items, Page, Several, Since, StatusCode};
 use crate::contract::ids::{ConversationId, MessageId, UserId};

@@ -8,11 +8,12 @@ use crate::contract::error::{Code, Error, Result};
 use crate::contract::ids::{ConversationId, UserId};
 use crate::contract::status::ConversationStatus;
 use crate::contract::value::Columns;
-use crate::contract::{Records, Value};
+use crate::contract::{Records, Value, json};
 use crate::functions::events::{Event, Followers};
 use crate::params;
 use crate::platform::Context;
 use crate::platform::db::{OnUnknown, Transaction};
+use crate::platform::idempotency::Repeatable;
 use crate::platform::outbox::Recorded;
 use crate::platform::records::MESSAGE;
 
@@ -51,14 +52,21 @@ const NO_SUCH_USER: u16 = 1452;
 type Owner = (String, String, Option<String>, String);
 
 /// A conversation before it is stored.
-struct NewConversation {
-    user: UserId,
-    status: ConversationStatus,
-    title: String,
-    department: Option<u8>,
-    agent: Option<UserId>,
-    source: Option<String>,
-    extra: Option<String>,
+pub(crate) struct NewConversation {
+    /// Whose it is.
+    pub(crate) user: UserId,
+    /// Its status.
+    pub(crate) status: ConversationStatus,
+    /// Its title.
+    pub(crate) title: String,
+    /// From 1 to 127.
+    pub(crate) department: Option<u8>,
+    /// To whom it is assigned.
+    pub(crate) agent: Option<UserId>,
+    /// Where it comes from.
+    pub(crate) source: Option<String>,
+    /// A text of the source.
+    pub(crate) extra: Option<String>,
 }
 
 /// Opens a conversation and gives it as `sb_get_conversation` would.
@@ -72,9 +80,6 @@ pub(super) async fn new_conversation(
     source: Option<String>,
     extra: Option<String>,
 ) -> Result<Value> {
-    check_length("title", &title, 191)?;
-    check_length("source", source.as_deref().unwrap_or_default(), 2)?;
-    check_length("extra", extra.as_deref().unwrap_or_default(), 191)?;
     let conversation = NewConversation {
         user: user_id,
         status: status(status_code)?,
@@ -84,43 +89,46 @@ pub(super) async fn new_conversation(
         source,
         extra,
     };
-    let followers = Followers::of(cx).await?;
-    let now = cx.now();
-    let (owner, id, recorded) = cx
-        .database()?
-        .transaction(OnUnknown::Report, async |transaction| {
-            let owner: Option<Owner> = transaction.row(OWNER, params![user_id]).await?;
-            let owner = owner.ok_or(Code::UserNotFound)?;
-            let (id, recorded) = conversation.open(transaction, &followers, now).await?;
-            Ok((owner, id, recorded))
-        })
-        .await?;
-    cx.after_commit(recorded);
-    let (first_name, last_name, profile_image, user_type) = owner;
-    let details = Value::map([
-        ("id", id.into()),
-        ("user_id", user_id.into()),
-        ("first_name", first_name.into()),
-        ("last_name", last_name.into()),
-        ("profile_image", profile_image.map_or(Value::Null, Value::from)),
-        ("user_type", user_type.into()),
-        ("title", conversation.title.into()),
-        ("conversation_time", now.format("%Y-%m-%d %H:%M:%S").to_string().into()),
-        (
-            "conversation_status_code",
-            conversation.status.code().to_string().into(),
-        ),
-        (
-            "department",
-            conversation
-                .department
-                .map_or(Value::Null, |department| department.to_string().into()),
-        ),
-    ]);
+    let details = open(cx, conversation, None).await?;
     Ok(Value::map([
         ("messages", Records::new(Columns::Static(MESSAGE)).into()),
         ("details", details),
     ]))
+}
+
+/// Opens a conversation and gives its details; as the answer with a status to a request that is carried out once.
+pub(crate) async fn open(
+    cx: &Context<'_>,
+    conversation: NewConversation,
+    once: Option<(Repeatable, u16)>,
+) -> Result<Value> {
+    check_length("title", &conversation.title, 191)?;
+    check_length("source", conversation.source.as_deref().unwrap_or_default(), 2)?;
+    check_length("extra", conversation.extra.as_deref().unwrap_or_default(), 191)?;
+    let followers = Followers::of(cx).await?;
+    let now = cx.now();
+    // One that names itself finds out when its answer is kept whether it was stored before.
+    let on_unknown = if once.is_some() {
+        OnUnknown::Repeat
+    } else {
+        OnUnknown::Report
+    };
+    let (details, recorded) = cx
+        .database()?
+        .transaction(on_unknown, async |transaction| {
+            let owner: Option<Owner> = transaction.row(OWNER, params![conversation.user]).await?;
+            let owner = owner.ok_or(Code::UserNotFound)?;
+            let (id, recorded) = conversation.store(transaction, &followers, now).await?;
+            let details = conversation.details(id, owner, now);
+            if let Some((request, status)) = &once {
+                let answer = json::encode(&details);
+                request.keep(transaction, now, None, *status, &answer).await?;
+            }
+            Ok((details, recorded))
+        })
+        .await?;
+    cx.after_commit(recorded);
+    Ok(details)
 }
 
 /// The user's newest conversation, which is opened when there is none.
@@ -151,7 +159,7 @@ pub(super) async fn get_last_conversation_id_or_create(
             let last: Option<(Option<u32>,)> = transaction.row(LAST_NOW, params![user_id]).await?;
             match last {
                 Some((Some(id),)) => Ok((id.into(), Vec::new())),
-                _ => conversation.open(transaction, &followers, cx.now()).await,
+                _ => conversation.store(transaction, &followers, cx.now()).await,
             }
         })
         .await?;
@@ -169,7 +177,29 @@ fn status(code: StatusCode) -> Result<ConversationStatus> {
 }
 
 impl NewConversation {
-    async fn open(
+    /// The fields of a conversation's details.
+    fn details(&self, id: ConversationId, owner: Owner, now: NaiveDateTime) -> Value {
+        let (first_name, last_name, profile_image, user_type) = owner;
+        Value::map([
+            ("id", id.into()),
+            ("user_id", self.user.into()),
+            ("first_name", first_name.into()),
+            ("last_name", last_name.into()),
+            ("profile_image", profile_image.map_or(Value::Null, Value::from)),
+            ("user_type", user_type.into()),
+            ("title", self.title.as_str().into()),
+            ("conversation_time", now.format("%Y-%m-%d %H:%M:%S").to_string().into()),
+            ("conversation_status_code", self.status.code().to_string().into()),
+            ("department", self.department_text()),
+        ])
+    }
+
+    fn department_text(&self) -> Value {
+        self.department
+            .map_or(Value::Null, |department| department.to_string().into())
+    }
+
+    async fn store(
         &self,
         transaction: &mut Transaction<'_>,
         followers: &Followers<'_>,
@@ -198,11 +228,7 @@ impl NewConversation {
                 ("conversation_id", id.into()),
                 ("user_id", self.user.into()),
                 ("conversation_status_code", self.status.code().to_string().into()),
-                (
-                    "department",
-                    self.department
-                        .map_or(Value::Null, |department| department.to_string().into()),
-                ),
+                ("department", self.department_text()),
                 ("source", self.source.clone().map_or(Value::Null, Value::from)),
             ])
         };

@@ -1,7 +1,7 @@
 //! Conversations and messages as callers read them.
 
 use crate::contract::args::Since;
-use crate::contract::error::Result;
+use crate::contract::error::{Code, Result};
 use crate::contract::ids::{ConversationId, MessageId, UserId};
 use crate::contract::value::Columns;
 use crate::contract::{Records, Value};
@@ -39,6 +39,20 @@ const MESSAGES: &str = "
     JOIN sb_users u ON u.id = m.user_id
     WHERE m.conversation_id = ?
     ORDER BY m.id";
+
+const OWNER: &str = "
+    SELECT user_id
+    FROM sb_conversations
+    WHERE id = ?";
+
+const PAGE: &str = "
+    SELECT m.id, m.user_id, m.message, m.creation_time, m.attachments, m.status_code, m.payload, m.conversation_id,
+        u.first_name, u.last_name, u.profile_image, u.user_type
+    FROM sb_messages m
+    JOIN sb_users u ON u.id = m.user_id
+    WHERE m.conversation_id = ? AND m.id > ?
+    ORDER BY m.id
+    LIMIT ?";
 
 const LAST_MESSAGE: &str = "
     SELECT MAX(id)
@@ -132,6 +146,27 @@ pub(super) async fn get_new_messages(
         }
     };
     Ok(records::messages(messages))
+}
+
+/// So many messages of a conversation after an id, oldest first, and whether they are the last.
+pub(crate) async fn messages_after(
+    cx: &Context<'_>,
+    conversation: ConversationId,
+    after: MessageId,
+    limit: u32,
+) -> Result<(Records, bool)> {
+    let database = cx.database()?;
+    let owner: Option<(u32,)> = database.row(OWNER, params![conversation]).await?;
+    let (owner,) = owner.ok_or(Code::ConversationNotFound)?;
+    cx.check_owner(owner.into()).await?;
+    // One more shows whether there are more.
+    let params = params![conversation, after, limit + 1];
+    let mut page = database.records(PAGE, params, MESSAGE).await?;
+    let is_last = page.len() <= limit as usize;
+    page.truncate(limit as usize);
+    let messages = records::messages(page);
+    mark_read(cx, conversation, owner.into(), &messages).await?;
+    Ok((messages, is_last))
 }
 
 /// When one side opens the conversation, what the other side wrote is read.

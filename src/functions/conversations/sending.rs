@@ -1,6 +1,6 @@
 //! Sending a message: one transaction that nothing doubles and nothing loses.
 
-use chrono::TimeDelta;
+use chrono::{NaiveDateTime, TimeDelta};
 
 use super::attachments;
 use super::routing::Routing;
@@ -15,6 +15,7 @@ use crate::platform::Context;
 use crate::platform::context::refuse_foreign;
 use crate::platform::crypto;
 use crate::platform::db::{OnUnknown, Transaction};
+use crate::platform::idempotency::Repeatable;
 use crate::platform::outbox::Recorded;
 
 /// Everything that must be known, and the lock on the conversation: whoever writes to it waits here for the one before,
@@ -91,10 +92,24 @@ pub(crate) struct NewMessage {
     pub(crate) queue: bool,
 }
 
+/// A request that is carried out once, and what it is answered.
+pub(crate) struct Once {
+    /// The request.
+    pub(crate) request: Repeatable,
+    /// The status of the answer.
+    pub(crate) status: u16,
+    /// The answer.
+    pub(crate) answer: fn(&Sent) -> String,
+}
+
 /// A message that is sent.
 pub(crate) struct Sent {
     /// Its id.
     pub(crate) id: MessageId,
+    /// Where it went.
+    pub(crate) conversation: ConversationId,
+    /// When, in UTC.
+    pub(crate) time: NaiveDateTime,
     /// Whether its author waits for an agent.
     pub(crate) waits: bool,
 }
@@ -113,6 +128,7 @@ struct Unit<'a> {
     restricted_to: Option<UserId>,
     /// By which an earlier try is found, where there is a table for it.
     key: Option<Vec<u8>>,
+    once: Option<Once>,
 }
 
 /// What [`LOCK_CONVERSATION`] gives.
@@ -120,7 +136,7 @@ type Known = (u32, Option<i64>, Option<u32>, Option<String>, Option<bool>);
 
 /// What a try has done.
 struct Done {
-    id: u32,
+    sent: Sent,
     /// Whether it is of someone who wants an agent.
     routable: bool,
     presence_is_stale: bool,
@@ -159,6 +175,11 @@ pub(super) async fn send_message(
 
 /// Stores a message in one transaction, and what follows it.
 pub(crate) async fn send(cx: &Context<'_>, message: NewMessage) -> Result<Sent> {
+    send_once(cx, message, None).await
+}
+
+/// As [`send`]; of a request that is carried out once, with its answer.
+pub(crate) async fn send_once(cx: &Context<'_>, message: NewMessage, once: Option<Once>) -> Result<Sent> {
     if message.status == StatusCode::Invalid {
         return Err(Code::InvalidStatusCode.into());
     }
@@ -182,7 +203,11 @@ pub(crate) async fn send(cx: &Context<'_>, message: NewMessage) -> Result<Sent> 
         payload,
         status: message.status,
         restricted_to: cx.restricted_user().await?,
-        key: new_key(cx).await?,
+        key: match once {
+            None => new_key(cx).await?,
+            Some(_) => None,
+        },
+        once,
     };
     let mut newest = None;
     let done = database
@@ -200,10 +225,7 @@ pub(crate) async fn send(cx: &Context<'_>, message: NewMessage) -> Result<Sent> 
         Some(routing) if done.routable => routing.route(cx, message.conversation).await.unwrap_or(false),
         _ => false,
     };
-    Ok(Sent {
-        id: done.id.into(),
-        waits,
-    })
+    Ok(Sent { waits, ..done.sent })
 }
 
 /// A payload as it is stored: JSON, or an empty text for none.
@@ -240,12 +262,21 @@ impl Unit<'_> {
         refuse_foreign(self.restricted_to, owner.into())?;
         let newest = *newest.get_or_insert(newest_now.unwrap_or_default());
         let presence_is_stale = presence_is_stale.unwrap_or(true);
-        // The lock on the conversation is ours now: an earlier try has ended, one way or the other.
+        let now = self.cx.now();
+        let sent = |id: u32| Sent {
+            id: id.into(),
+            conversation: self.conversation,
+            time: now,
+            waits: false,
+        };
+        // The lock on the conversation is ours now: an earlier try has ended, one way or the other. One of a request that
+        // names itself is found when its answer is kept.
         if transaction.may_be_done()
+            && self.once.is_none()
             && let Some(id) = self.earlier_try(transaction, newest).await?
         {
             return Ok(Done {
-                id,
+                sent: sent(id),
                 routable: false,
                 presence_is_stale,
                 recorded: Vec::new(),
@@ -263,7 +294,7 @@ impl Unit<'_> {
         let params = params![
             self.sender,
             &self.text,
-            self.cx.now(),
+            now,
             &self.attachments,
             &self.payload,
             self.conversation
@@ -271,9 +302,16 @@ impl Unit<'_> {
         let added = transaction.execute(ADD_MESSAGE, params).await?;
         let id = u32::try_from(added.insert_id).unwrap_or_default();
         if let Some(key) = &self.key {
-            transaction
-                .execute(ADD_KEY, params![key.clone(), id, self.cx.now()])
-                .await?;
+            transaction.execute(ADD_KEY, params![key.clone(), id, now]).await?;
+        }
+        if let Some(Once {
+            request,
+            status,
+            answer,
+        }) = &self.once
+        {
+            let answer = answer(&sent(id));
+            request.keep(transaction, now, Some(id), *status, &answer).await?;
         }
         let event = if sender_type == Some(UserType::Bot) {
             Event::BotMessage
@@ -285,7 +323,7 @@ impl Unit<'_> {
             .record(transaction, event, || self.event_data(id, owner, next))
             .await?;
         Ok(Done {
-            id,
+            sent: sent(id),
             routable: sender_type.is_some_and(UserType::is_customer) && next != Some(ConversationStatus::Trash),
             presence_is_stale,
             recorded,

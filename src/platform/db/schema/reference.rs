@@ -339,6 +339,9 @@ pub(super) static TABLES: [Table; 9] = [
             column("last_used", "datetime"),
             // Null: valid.
             column("revoked", "datetime"),
+            // How often it was used in a minute, counted in minutes since 1970.
+            column("counted_minute", "int"),
+            column("counted", "int").not_null().default("0"),
         ],
         keys: &[
             primary(&["id"]),

@@ -1,0 +1,193 @@
+//! A request as it came.
+
+use super::BODY_LIMIT;
+use super::failure::{Failure, Refusal};
+use crate::contract::{Map, Value, json};
+use crate::platform::crypto;
+use crate::platform::host::Host;
+
+/// How deep JSON may be nested.
+const DEPTH_LIMIT: usize = 64;
+
+/// The longest id that a client may give its request.
+const ID_LIMIT: usize = 64;
+
+/// A request.
+pub struct Incoming<'a> {
+    host: &'a dyn Host,
+    body: &'a [u8],
+    /// Its method.
+    pub method: String,
+    /// Its path, from `/v1` on.
+    pub path: String,
+    /// Its id: the client's own in `X-Request-Id`, or a new one.
+    pub id: String,
+}
+
+impl<'a> Incoming<'a> {
+    /// Reads what the host knows of it.
+    pub fn read(host: &'a dyn Host, body: &'a [u8]) -> Self {
+        Self {
+            host,
+            body,
+            method: host.request("REQUEST_METHOD").unwrap_or_default(),
+            path: path(host),
+            id: id(host),
+        }
+    }
+
+    /// A header, by its CGI name.
+    pub fn header(&self, name: &str) -> Option<String> {
+        self.host.request(name)
+    }
+
+    /// The parameters of the address. Of several of one name the first counts.
+    pub fn parameters(&self) -> Map {
+        let mut parameters = Map::new();
+        let target = self.host.request("REQUEST_URI").unwrap_or_default();
+        let query = target.split_once('?').map(|(_, query)| query).unwrap_or_default();
+        for (name, value) in form_urlencoded::parse(query.as_bytes()) {
+            let value = Value::from(value.into_owned());
+            parameters.entry(name.into_owned().into()).or_insert(value);
+        }
+        parameters
+    }
+
+    /// The body: one JSON object.
+    pub fn object(&self) -> Result<Map, Failure> {
+        let kind = self.header("CONTENT_TYPE").unwrap_or_default();
+        let kind = kind.split(';').next().unwrap_or_default().trim();
+        if !kind.eq_ignore_ascii_case("application/json") {
+            return Err(Failure::of(Refusal::UnsupportedMediaType));
+        }
+        if self.body.len() > BODY_LIMIT {
+            return Err(Failure::of(Refusal::TooLarge));
+        }
+        if depth(self.body) > DEPTH_LIMIT {
+            return Err(Failure::of(Refusal::MalformedJson));
+        }
+        match json::decode(self.body) {
+            Some(Value::Map(map)) => Ok(map),
+            _ => Err(Failure::of(Refusal::MalformedJson)),
+        }
+    }
+}
+
+/// The path behind the script, or else behind the address of the installation, which a proxy may have taken away.
+fn path(host: &dyn Host) -> String {
+    if let Some(path) = host.request("PATH_INFO").filter(|path| !path.is_empty()) {
+        return path;
+    }
+    let target = host.request("REQUEST_URI").unwrap_or_default();
+    let path = target.split('?').next().unwrap_or_default();
+    let url = host.configured("SB_URL").unwrap_or_default();
+    let base = url.split_once("://").map_or(url.as_str(), |(_, rest)| rest);
+    let base = base.split_once('/').map_or("", |(_, base)| base).trim_end_matches('/');
+    let behind = path
+        .strip_prefix('/')
+        .and_then(|path| path.strip_prefix(base))
+        .filter(|behind| !base.is_empty() && behind.starts_with('/'));
+    behind.unwrap_or(path).to_owned()
+}
+
+fn id(host: &dyn Host) -> String {
+    let own = host.request("HTTP_X_REQUEST_ID").filter(|id| {
+        let is_of_id = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
+        (1..=ID_LIMIT).contains(&id.len()) && id.bytes().all(is_of_id)
+    });
+    // A request without an id of its own is still answered where the system gives no random bytes.
+    own.unwrap_or_else(|| crypto::token().unwrap_or_default())
+}
+
+/// How deep a JSON text is nested. What is no JSON is found out later.
+fn depth(text: &[u8]) -> usize {
+    let (mut depth, mut deepest) = (0_usize, 0);
+    let mut bytes = text.iter();
+    while let Some(byte) = bytes.next() {
+        match byte {
+            b'{' | b'[' => {
+                depth += 1;
+                deepest = deepest.max(depth);
+            }
+            b'}' | b']' => depth = depth.saturating_sub(1),
+            b'"' => {
+                while let Some(byte) = bytes.next() {
+                    match byte {
+                        b'\\' => {
+                            bytes.next();
+                        }
+                        b'"' => break,
+                        _ => {}
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+    deepest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::platform::host::{Cookie, Host};
+
+    struct Asked<'a>(&'a [(&'a str, &'a str)]);
+
+    impl Host for Asked<'_> {
+        fn configured(&self, name: &str) -> Option<String> {
+            self.request(name)
+        }
+        fn request(&self, name: &str) -> Option<String> {
+            let (_, value) = self.0.iter().find(|(own, _)| *own == name)?;
+            Some((*value).to_owned())
+        }
+        fn global(&self, _: &str) -> Option<Value> {
+            None
+        }
+        fn set_global(&self, _: &'static str, _: Value) {}
+        fn cookie(&self, _: &str) -> Option<String> {
+            None
+        }
+        fn set_cookie(&self, _: Cookie) {}
+        fn print(&self, _: String) {}
+    }
+
+    #[test]
+    fn the_path_is_what_is_behind_the_script_or_the_installation() {
+        let path = |facts: &[(&str, &str)]| path(&Asked(facts));
+        let url = ("SB_URL", "https://support.example/chat");
+        assert_eq!(path(&[("REQUEST_URI", "/v1/messages?a=1"), url]), "/v1/messages");
+        assert_eq!(path(&[("REQUEST_URI", "/chat/v1/messages"), url]), "/v1/messages");
+        assert_eq!(path(&[("REQUEST_URI", "/chatter/v1"), url]), "/chatter/v1");
+        assert_eq!(
+            path(&[
+                ("REQUEST_URI", "/chat/include/api.php/v1/messages"),
+                ("PATH_INFO", "/v1/messages"),
+                url
+            ]),
+            "/v1/messages"
+        );
+        assert_eq!(
+            path(&[("REQUEST_URI", "/v1/x"), ("SB_URL", "https://support.example")]),
+            "/v1/x"
+        );
+        assert_eq!(path(&[]), "");
+    }
+
+    #[test]
+    fn depth_does_not_count_what_is_text() {
+        assert_eq!(depth(br#"{"a":["[[[[","\"[[",{}]}"#), 3);
+        assert_eq!(depth(b"]]]][["), 2);
+        assert_eq!(depth(br#""unfinished \"#), 0);
+    }
+
+    #[test]
+    fn a_client_may_name_its_request() {
+        let id = |given: &str| id(&Asked(&[("HTTP_X_REQUEST_ID", given)]));
+        assert_eq!(id("abc-1.2_3"), "abc-1.2_3");
+        for given in ["", "a b", "a\n", &"x".repeat(65)] {
+            assert_eq!(id(given).len(), 40, "{given:?}");
+        }
+    }
+}
