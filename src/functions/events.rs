@@ -32,6 +32,8 @@ pub(super) enum Event {
     ConversationStatusUpdated,
     /// A conversation was given to an agent.
     ConversationAssigned,
+    /// A conversation was moved to another department.
+    DepartmentUpdated,
     /// Somebody rated an article.
     ArticleRating,
     /// An e-mail was handed to the mail server.
@@ -52,6 +54,7 @@ impl Event {
             Self::NewConversation => "new-conversation",
             Self::ConversationStatusUpdated => "conversation-status-updated",
             Self::ConversationAssigned => "conversation-assigned",
+            Self::DepartmentUpdated => "department-updated",
             Self::ArticleRating => "article-rating",
             Self::EmailSent => "email-sent",
         }

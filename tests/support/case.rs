@@ -73,7 +73,7 @@ impl Default for Given {
 }
 
 /// What is loaded after the schema.
-#[derive(Deserialize)]
+#[derive(Clone, Deserialize)]
 #[serde(untagged)]
 pub enum Fixtures {
     One(String),

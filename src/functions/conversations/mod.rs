@@ -167,6 +167,19 @@ functions! {
     ) -> "true|'invalid-status-code'|'conversation-not-found'|string|SBError"
         => changing::update_conversation_status, database_errors_as_text;
 
+    /// Moves a conversation to another department. Whether there is one of that number is not looked at.
+    ///
+    /// @param $conversation_id the conversation
+    /// @param $department 1 to 127; -1 for none
+    /// @param $message what the agents of the new department are told by e-mail; not given: nothing
+    /// @errors conversation-not-found; SBError too-long, security-error; the text of a database error
+    async fn sb_update_conversation_department(
+        conversation_id: ConversationId,
+        department: Department,
+        message: Option<String> = false,
+    ) -> "true|'conversation-not-found'|string|SBError"
+        => changing::update_conversation_department, database_errors_as_text;
+
     /// Adds a message to a conversation.
     ///
     /// Without a status the conversation then waits for the other side: for an agent after a message of its user, for
