@@ -26,7 +26,7 @@ use sb::platform::http::{Http, Limits};
 use sb::providers::teamchat::{Member, Workspace};
 use secrecy::SecretString;
 use stand_in::{Reply, StandIn, nowhere};
-use teamchat::{PEOPLE, TOKEN};
+use teamchat::{CHANNELS, LOCKED, PEOPLE, TOKEN};
 
 /// The people of the workspace at an address.
 fn members(base: &str, token: &str, limits: Limits) -> Result<Vec<Member>> {
@@ -63,10 +63,20 @@ fn the_providers_own_sdk_takes_the_stand_in_for_the_service() {
     let everyone = teamchat::everyone();
     assert_eq!(seen["pages"], serde_json::json!([200, everyone.len() - 200]));
     assert_eq!(seen["members"], serde_json::Value::from(everyone));
+    assert_eq!(seen["channels"], serde_json::json!([200, CHANNELS - 200]));
+    assert_eq!(
+        (&seen["archived"], &seen["left"]),
+        (&true.into(), &(CHANNELS - 1).into())
+    );
     for (what, refusal) in [
         ("wrong token", serde_json::json!([200, "invalid_auth", null])),
         ("wrong cursor", serde_json::json!([200, "invalid_cursor", null])),
         ("wrong argument", serde_json::json!([200, "invalid_arg_name", null])),
+        ("archived again", serde_json::json!([200, "already_archived", null])),
+        (
+            "archived general",
+            serde_json::json!([200, "cant_archive_general", null]),
+        ),
         ("too often", serde_json::json!([429, "ratelimited", "1"])),
         ("patient", serde_json::json!(5)),
     ] {
@@ -174,7 +184,10 @@ fn a_refusal_that_repeats_the_token_is_not_repeated() {
 fn a_list_without_end_is_given_up() {
     let server =
         StandIn::start(|_| Reply::json(r#"{"ok":true,"members":[],"response_metadata":{"next_cursor":"again"}}"#));
-    assert_eq!(failure(&server.url("/"), TOKEN).message, "the list of users has no end");
+    assert_eq!(
+        failure(&server.url("/"), TOKEN).message,
+        "the list of users.list has no end"
+    );
 }
 
 #[test]
@@ -297,4 +310,72 @@ fn the_function_takes_a_new_connection_when_the_service_has_closed_the_old_one()
         std::thread::sleep(Duration::from_millis(50));
     }
     assert_eq!(workspace.received().len(), 3);
+}
+
+/// The channels that a workspace was asked to archive.
+fn archived(workspace: &StandIn) -> Vec<String> {
+    let requests = workspace.received().into_iter();
+    let requests = requests.filter(|request| request.path == "/api/conversations.archive");
+    requests
+        .map(|request| {
+            assert_eq!(request.method, "POST");
+            request.body.strip_prefix("channel=").unwrap().to_owned()
+        })
+        .collect()
+}
+
+#[test]
+fn channels_are_archived_twenty_at_a_time() {
+    let workspace = teamchat::start(0);
+    let settings = settings(&workspace.url("/api/"), TOKEN);
+    let installation = Installed::new("archive", "empty", &settings, &[]);
+    let own = |numbers: std::ops::RangeInclusive<usize>| numbers.map(|number| format!("C{number:08}"));
+    let mut expected: Vec<String> = own(CHANNELS - 24..=CHANNELS - 5).collect();
+    for run in 1..=3 {
+        let exit = installation.exit("sb_archive_teamchat_channels", &serde_json::json!([]));
+        assert_eq!(exit, Exit::Value(true.into()));
+        assert_eq!(archived(&workspace), expected, "run {run}");
+        // The locked one is tried each time, and stands in nobody's way.
+        expected.push(LOCKED.to_owned());
+        if run == 1 {
+            expected.extend(own(CHANNELS - 4..=CHANNELS));
+        }
+    }
+}
+
+#[test]
+fn channels_wait_when_the_service_was_asked_too_often() {
+    let channels = r#"{"ok":true,"channels":[{"id":"C1","is_member":true},{"id":"C2","is_member":true},{"id":"C3","is_member":true}]}"#;
+    let refusing = |reply: fn() -> Reply| {
+        let mut calls = 0;
+        StandIn::start(move |request| {
+            if request.path == "/api/conversations.list" {
+                return Reply::json(channels);
+            }
+            calls += 1;
+            if calls == 1 {
+                Reply::json(r#"{"ok":true}"#)
+            } else {
+                reply()
+            }
+        })
+    };
+    let run = |name: &str, workspace: &StandIn| {
+        let settings = settings(&workspace.url("/api/"), TOKEN);
+        let exit =
+            Installed::new(name, "empty", &settings, &[]).exit("sb_archive_teamchat_channels", &serde_json::json!([]));
+        (exit, archived(workspace))
+    };
+    let too_often = refusing(|| Reply::of(429, &[("retry-after", "30")], r#"{"ok":false,"error":"ratelimited"}"#));
+    let (exit, asked) = run("archive too often", &too_often);
+    assert_eq!(
+        (exit, asked),
+        (Exit::Value(true.into()), vec!["C1".to_owned(), "C2".to_owned()])
+    );
+    let refused = refusing(|| Reply::json(r#"{"ok":false,"error":"missing_scope","needed":"channels:manage"}"#));
+    let (exit, asked) = run("archive without right", &refused);
+    assert_eq!(
+        (error_object(exit).message.as_str(), asked.len()),
+        ("missing_scope (needed: channels:manage)", 2)
+    );
 }

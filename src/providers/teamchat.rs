@@ -10,7 +10,7 @@ use serde::de::DeserializeOwned;
 use crate::contract::error::{Code, Error, Result};
 use crate::contract::json;
 use crate::platform::Context;
-use crate::platform::http::{Method, Request, Service};
+use crate::platform::http::{Body, Method, Request, Service};
 
 /// Where the service is when the settings do not say otherwise.
 const ADDRESS: &str = "https://slack.com/api/";
@@ -20,6 +20,17 @@ const PAGE: &str = "200";
 
 /// More pages than this, and the service is turning in a circle.
 const MAX_PAGES: usize = 1_000;
+
+/// Refusals that are of one channel, and say nothing of the next.
+const OF_THE_CHANNEL: [&str; 7] = [
+    "already_archived",
+    "cant_archive_general",
+    "channel_not_found",
+    "method_not_supported_for_channel_type",
+    "not_in_channel",
+    "not_supported",
+    "restricted_action",
+];
 
 /// The service's own bot, which it does not mark as one.
 const OWN_BOT: &str = "USLACKBOT";
@@ -37,6 +48,17 @@ pub struct Member {
     pub id: String,
     /// The full name; the shown name or the handle of who has none.
     pub name: String,
+}
+
+/// What became of a channel that was to be archived.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Archiving {
+    /// It is archived.
+    Done,
+    /// This one cannot be.
+    Refused,
+    /// The service was asked too often, and wants to be left alone.
+    TooOften,
 }
 
 impl<'a> Workspace<'a> {
@@ -58,21 +80,58 @@ impl<'a> Workspace<'a> {
 
     /// The people of the workspace, without bots and deactivated accounts.
     pub async fn members(&self) -> Result<Vec<Member>> {
-        let mut members = Vec::new();
+        let users: Vec<User> = self.list("users.list", &[]).await?;
+        Ok(users.into_iter().filter(User::is_person).map(Member::from).collect())
+    }
+
+    /// The ids of the channels that the token may archive: those that it is in, but for the one that everybody is in.
+    pub async fn channels(&self) -> Result<Vec<String>> {
+        let which = [
+            ("types", "public_channel,private_channel"),
+            ("exclude_archived", "true"),
+        ];
+        let channels: Vec<Channel> = self.list("conversations.list", &which).await?;
+        let may_be_archived = |channel: &Channel| !channel.is_general && !channel.is_archived && channel.is_member;
+        Ok(channels
+            .into_iter()
+            .filter(may_be_archived)
+            .map(|channel| channel.id)
+            .collect())
+    }
+
+    /// Archives a channel.
+    pub async fn archive(&self, channel: &str) -> Result<Archiving> {
+        let fields = [("channel", channel)];
+        let request = Request::new(Method::POST, &["conversations.archive"]).body(Body::Form(&fields));
+        match self.ask::<Done>(request).await {
+            Ok(Done {}) => Ok(Archiving::Done),
+            Err(Error::Provider(error)) if error.message == "ratelimited" => Ok(Archiving::TooOften),
+            Err(Error::Provider(error)) if OF_THE_CHANNEL.contains(&error.message.as_str()) => Ok(Archiving::Refused),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// All pages of a list.
+    async fn list<T: DeserializeOwned>(&self, method: &str, which: &[(&'static str, &str)]) -> Result<Vec<T>> {
+        let mut items = Vec::new();
         let mut cursor = String::new();
         for _ in 0..MAX_PAGES {
-            let mut request = Request::new(Method::GET, &["users.list"]).query("limit", PAGE);
+            let path = [method];
+            let mut request = Request::new(Method::GET, &path).query("limit", PAGE);
+            for &(name, value) in which {
+                request = request.query(name, value);
+            }
             if !cursor.is_empty() {
                 request = request.query("cursor", cursor);
             }
-            let page: UsersPage = self.ask(request).await?;
-            members.extend(page.members.into_iter().filter(User::is_person).map(Member::from));
+            let page: Page<T> = self.ask(request).await?;
+            items.extend(page.items);
             cursor = page.response_metadata.unwrap_or_default().next_cursor;
             if cursor.is_empty() {
-                return Ok(members);
+                return Ok(items);
             }
         }
-        Err(self.service.refusal("the list of users has no end", None))
+        Err(self.service.refusal(format!("the list of {method} has no end"), None))
     }
 
     async fn ask<T: DeserializeOwned>(&self, request: Request<'_>) -> Result<T> {
@@ -116,10 +175,26 @@ impl Verdict {
     }
 }
 
+/// A page of a list, which each method calls by another name.
 #[derive(Deserialize)]
-struct UsersPage {
-    members: Vec<User>,
+struct Page<T> {
+    #[serde(alias = "members", alias = "channels")]
+    items: Vec<T>,
     response_metadata: Option<Metadata>,
+}
+
+#[derive(Deserialize)]
+struct Done {}
+
+#[derive(Deserialize)]
+struct Channel {
+    id: String,
+    #[serde(default)]
+    is_general: bool,
+    #[serde(default)]
+    is_archived: bool,
+    #[serde(default)]
+    is_member: bool,
 }
 
 #[derive(Default, Deserialize)]

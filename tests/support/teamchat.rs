@@ -1,6 +1,7 @@
 //! The team-messaging service as its published schema describes it: a stand-in that is as strict as the service, and
 //! whose own answers are held against the schema too.
 
+use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
 use jsonschema::Validator;
@@ -14,6 +15,10 @@ pub const TOKEN: &str = "xoxb-12-planted-token";
 /// How many people the workspace has: more than a page holds.
 pub const PEOPLE: usize = 230;
 
+/// How many channels it has: the first is everybody's, of the last 25 the app is a member, and one of these is locked.
+pub const CHANNELS: usize = 205;
+pub const LOCKED: &str = "C00000190";
+
 /// The service's own description (Swagger 2.0).
 static SCHEMA: LazyLock<Value> = LazyLock::new(|| {
     let mut schema = serde_json::from_str(include_str!("../fixtures/teamchat.swagger2.json")).unwrap();
@@ -24,12 +29,13 @@ static SCHEMA: LazyLock<Value> = LazyLock::new(|| {
 /// Starts a workspace that first answers so often that it is asked too often.
 pub fn start(too_often: usize) -> StandIn {
     let mut too_often = too_often;
+    let mut archived = BTreeSet::new();
     StandIn::start(move |request| {
         if too_often > 0 {
             too_often -= 1;
             return Reply::of(429, &[("retry-after", "1")], r#"{"ok":false,"error":"ratelimited"}"#);
         }
-        Reply::json(answer(request).to_string())
+        Reply::json(answer(request, &mut archived).to_string())
     })
 }
 
@@ -61,12 +67,12 @@ fn user(id: &str, real_name: &str, is_bot: bool, deleted: bool) -> Value {
     })
 }
 
-fn answer(request: &Received) -> Value {
+fn answer(request: &Received, archived: &mut BTreeSet<String>) -> Value {
     let method = request.path.trim_start_matches("/api");
     // The service takes either verb for every method; the schema has one of them.
     let operation = &SCHEMA["paths"][method];
-    let operation = operation.as_object().and_then(|verbs| verbs.values().next());
-    let Some(operation) = operation.filter(|_| matches!(request.method.as_str(), "GET" | "POST")) else {
+    let operation = operation.as_object().and_then(|verbs| verbs.iter().next());
+    let Some((verb, operation)) = operation.filter(|_| matches!(request.method.as_str(), "GET" | "POST")) else {
         return json!({"ok": false, "error": "unknown_method"});
     };
     let mut parameters = request.query.clone();
@@ -82,10 +88,18 @@ fn answer(request: &Received) -> Value {
         None => refusal("not_authed"),
         Some(header) if header != format!("Bearer {TOKEN}") => refusal("invalid_auth"),
         Some(_) if !fit(operation, &parameters) => refusal("invalid_arg_name"),
-        Some(_) => users_list(&parameters),
+        Some(_) => match method {
+            "/users.list" => users_list(&parameters),
+            "/conversations.list" => conversations_list(&parameters, archived),
+            "/conversations.archive" => conversations_archive(&parameters, archived),
+            _ => refusal("unknown_method"),
+        },
     };
     let response = if reply["ok"] == true { "200" } else { "default" };
-    let validator = validator(&format!("#/paths/~1{}/get/responses/{response}/schema", &method[1..]));
+    let validator = validator(&format!(
+        "#/paths/~1{}/{verb}/responses/{response}/schema",
+        &method[1..]
+    ));
     if let Err(error) = validator.validate(&reply) {
         panic!(
             "the stand-in's own answer is none of the service's: {error} at {}",
@@ -115,34 +129,75 @@ fn fit(operation: &Value, parameters: &[(String, String)]) -> bool {
         })
 }
 
-fn users_list(parameters: &[(String, String)]) -> Value {
-    let given = |name| {
-        parameters
-            .iter()
-            .find(|(given, _)| given == name)
-            .map(|(_, value)| value.as_str())
+fn given<'a>(parameters: &'a [(String, String)], name: &str) -> Option<&'a str> {
+    let (_, value) = parameters.iter().find(|(given, _)| given == name)?;
+    Some(value)
+}
+
+/// The page of a list that the parameters ask for, and the cursor of the next; `None` for a cursor of nobody's.
+fn page(all: &[Value], parameters: &[(String, String)]) -> Option<(Vec<Value>, String)> {
+    let limit = given(parameters, "limit").map_or(all.len(), |limit| limit.parse().unwrap());
+    let begin = match given(parameters, "cursor") {
+        None | Some("") => 0,
+        Some(cursor) => cursor.strip_prefix("dXNlcjo=+/")?.parse().ok()?,
     };
-    let everyone = everyone();
-    let limit = given("limit").map_or(everyone.len(), |limit| limit.parse().unwrap());
-    let begin = match given("cursor") {
-        None | Some("") => Some(0),
-        Some(cursor) => cursor
-            .strip_prefix("dXNlcjo=+/")
-            .and_then(|position| position.parse().ok()),
-    };
-    let Some(begin) = begin.filter(|begin| *begin < everyone.len()) else {
-        return json!({"ok": false, "error": "invalid_cursor"});
-    };
-    let end = everyone.len().min(begin + limit);
-    let next = if end < everyone.len() {
+    if begin >= all.len().max(1) {
+        return None;
+    }
+    let end = all.len().min(begin + limit);
+    let next = if end < all.len() {
         format!("dXNlcjo=+/{end}")
     } else {
         String::new()
     };
-    json!({
-        "ok": true, "members": everyone[begin..end], "cache_ts": 1_700_000_000,
-        "response_metadata": {"next_cursor": next},
-    })
+    Some((all[begin..end].to_vec(), next))
+}
+
+fn users_list(parameters: &[(String, String)]) -> Value {
+    match page(&everyone(), parameters) {
+        None => json!({"ok": false, "error": "invalid_cursor"}),
+        Some((members, next)) => json!({
+            "ok": true, "members": members, "cache_ts": 1_700_000_000, "response_metadata": {"next_cursor": next},
+        }),
+    }
+}
+
+fn conversations_list(parameters: &[(String, String)], archived: &BTreeSet<String>) -> Value {
+    let without_archived = matches!(given(parameters, "exclude_archived"), Some("true" | "1"));
+    let ids = (1..=CHANNELS).map(|number| (number, format!("C{number:08}")));
+    let shown = ids.filter(|(_, id)| !without_archived || !archived.contains(id));
+    let channels: Vec<Value> = shown
+        .map(|(number, id)| {
+            let text = json!({"value": "", "creator": "", "last_set": 0});
+            json!({
+                "id": id, "name": format!("channel-{number}"), "name_normalized": format!("channel-{number}"),
+                "created": 1_700_000_000, "creator": "U0001", "is_archived": archived.contains(&id), "is_channel": true,
+                "is_general": number == 1, "is_mpim": false, "is_group": false, "is_org_shared": false, "is_im": false,
+                "is_shared": false, "is_private": number == CHANNELS, "is_member": number == 1 || number > CHANNELS - 25,
+                "topic": text, "purpose": text,
+            })
+        })
+        .collect();
+    match page(&channels, parameters) {
+        None => json!({"ok": false, "error": "invalid_arg_name"}),
+        Some((channels, next)) => json!({
+            "ok": true, "channels": channels, "response_metadata": {"next_cursor": next},
+        }),
+    }
+}
+
+fn conversations_archive(parameters: &[(String, String)], archived: &mut BTreeSet<String>) -> Value {
+    let channel = given(parameters, "channel").unwrap_or_default();
+    let number: usize = channel.trim_start_matches('C').parse().unwrap_or_default();
+    let error = match number {
+        0 => "channel_not_found",
+        1 => "cant_archive_general",
+        number if number > CHANNELS => "channel_not_found",
+        number if number <= CHANNELS - 25 || channel == LOCKED => "restricted_action",
+        _ if !archived.insert(channel.to_owned()) => "already_archived",
+        _ => return json!({"ok": true}),
+    };
+    json!({"ok": false, "error": error})
 }
 
 /// The judge of one part of the schema.

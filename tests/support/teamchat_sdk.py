@@ -35,6 +35,14 @@ seen = {
     "wrong argument": refusal(lambda: client(url).users_list(colour="red")),
     "too often": refusal(lambda: client(busy_url).users_list()),
 }
+channels = [list(page["channels"]) for page in client(url).conversations_list(
+    types="public_channel,private_channel", exclude_archived=True, limit=200)]
+seen["channels"] = [len(page) for page in channels]
+last = channels[-1][-1]["id"]
+seen["archived"] = client(url).conversations_archive(channel=last)["ok"]
+seen["archived again"] = refusal(lambda: client(url).conversations_archive(channel=last))
+seen["archived general"] = refusal(lambda: client(url).conversations_archive(channel="C00000001"))
+seen["left"] = sum(len(page["channels"]) for page in client(url).conversations_list(exclude_archived=True, limit=200))
 patient = client(busy_url)
 patient.retry_handlers.append(RateLimitErrorRetryHandler(max_retry_count=1))
 seen["patient"] = len(patient.users_list(limit=5)["members"])

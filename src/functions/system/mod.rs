@@ -1,5 +1,6 @@
 //! Section "Settings, articles, automations and utilities": what belongs to no other room.
 
+mod channels;
 mod cleaning;
 mod cron;
 mod exports;
@@ -54,6 +55,13 @@ functions! {
     /// @param $encrypt false to decrypt
     /// @return the text; false when it was not encrypted with this installation's key or was changed since
     async fn sb_encryption(string: Bytes, encrypt: bool = true) -> "string|false" => encryption;
+
+    /// Archives the channels of the team-messaging workspace that the app is in, but for the general one.
+    ///
+    /// One run archives up to 20 of them, as many as the service lets within a minute: run it again for more.
+    ///
+    /// @errors teamchat-not-active, SBError teamchat-error when the service refuses or cannot be reached
+    async fn sb_archive_teamchat_channels() -> "true|string|SBError" => channels::archive_teamchat_channels;
 
     /// Writes rows into a CSV file of the uploads (RFC 4180), in place of one that has the name already.
     ///
