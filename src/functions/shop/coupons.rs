@@ -90,7 +90,7 @@ pub(super) async fn coupon(
         let mut statement = Builder::new("", params![]);
         for (at, (key, value)) in metas.iter().enumerate() {
             let part = if at == 0 { ADD_META } else { FURTHER_META };
-            statement.add(part, params![id, *key, value.as_slice()]);
+            statement.add(part, params![id, *key, value.as_deref()]);
         }
         let (sql, params) = statement.finish();
         transaction.execute(site.cms.place(sql), params).await?;
@@ -173,26 +173,28 @@ fn metas(
     expires: NaiveDateTime,
     products: &[CmsId],
     email: Option<String>,
-) -> Vec<(&'static str, Vec<u8>)> {
+) -> Vec<(&'static str, Option<Vec<u8>>)> {
     let products: Vec<String> = products.iter().map(|product| product.number().to_string()).collect();
-    let emails = email.map(|email| Serialized::of(&Value::List(vec![email.into()])));
-    let text = |text: &str| text.as_bytes().to_vec();
+    let emails = email.and_then(|email| Serialized::of(&Value::List(vec![email.into()])));
+    let text = |text: &str| Some(text.as_bytes().to_vec());
     let mut metas = vec![
         ("discount_type", text("percent")),
-        ("coupon_amount", percent.to_string().into_bytes()),
+        ("coupon_amount", text(&percent.to_string())),
         ("individual_use", text("no")),
-        ("product_ids", products.join(",").into_bytes()),
         ("usage_limit", text("0")),
         ("usage_limit_per_user", text("0")),
-        ("limit_usage_to_x_items", text("0")),
+        ("limit_usage_to_x_items", None),
         ("usage_count", text("0")),
-        ("date_expires", expires.and_utc().timestamp().to_string().into_bytes()),
+        ("date_expires", text(&expires.and_utc().timestamp().to_string())),
         ("free_shipping", text("no")),
         ("exclude_sale_items", text("no")),
         (MARK, text("1")),
     ];
-    if let Some(emails) = emails.flatten() {
-        metas.push(("customer_email", emails.encode()));
+    if !products.is_empty() {
+        metas.push(("product_ids", text(&products.join(","))));
+    }
+    if let Some(emails) = emails {
+        metas.push(("customer_email", Some(emails.encode())));
     }
     metas
 }
