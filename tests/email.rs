@@ -486,3 +486,84 @@ fn whoever_follows_events_hears_of_it() {
     assert_eq!(json::encode(&rows), json::encode(&expected));
     installed.database.drop();
 }
+
+#[test]
+fn an_email_in_the_outbox_is_repeated_only_when_nobody_has_it() {
+    let mail = MailServer::plain();
+    let recipients = [
+        "one",
+        "later-rcpt",
+        "later-data",
+        "refused-rcpt",
+        "refused-data",
+        "gone-rcpt",
+        "gone-data",
+    ];
+    let rows: Vec<String> = recipients
+        .iter()
+        .map(|name| {
+            let payload = r#"{"subject":"Hello","message":"Text","is_automatic":true,"references":["a@b","c@d"]}"#;
+            format!("('email', 'email', '{name}@customer.example', '{payload}', UTC_TIMESTAMP(), UTC_TIMESTAMP())")
+        })
+        .collect();
+    let rows = format!(
+        "INSERT INTO sb_outbox (channel, event, target, payload, next_try, created) VALUES {}",
+        rows.join(", ")
+    );
+    let abandoned = "
+        INSERT INTO sb_outbox (channel, event, target, payload, state, claim, next_try, created) VALUES
+            ('email', 'email', 'abandoned@customer.example', '{}', 1, 'x', '2026-01-01', '2026-01-01'),
+            ('email', 'email', NULL, '{}', 0, NULL, '2026-01-01', '2026-01-01')";
+    let mut installed = Installed::new("outbox", mail.port, &texts(), &[OUTBOX, &rows, abandoned]);
+    assert_eq!(installed.core.deliver_due(), Ok(8));
+    assert_eq!(installed.core.deliver_due(), Ok(0), "those that may be repeated wait");
+    let first = mail.emails(4).remove(0);
+    assert_eq!(headers(&first, "Auto-Submitted"), ["auto-generated"]);
+    assert_eq!(headers(&first, "References"), ["<a@b> <c@d>"]);
+    assert_eq!(headers(&first, "In-Reply-To"), ["<c@d>"]);
+    let mut states = || {
+        let rows = installed
+            .database
+            .rows("SELECT SUBSTRING_INDEX(target, '@', 1) AS name, state, attempts FROM sb_outbox ORDER BY id")
+            .unwrap();
+        let rows: serde_json::Value = serde_json::from_str(&json::encode(&rows)).unwrap();
+        let rows = rows.as_array().unwrap().iter();
+        let state = |row: &serde_json::Value| {
+            let name = row["name"].as_str().unwrap_or("nobody");
+            format!(
+                "{name} {} {}",
+                row["state"].as_str().unwrap(),
+                row["attempts"].as_str().unwrap()
+            )
+        };
+        rows.map(state).collect::<Vec<_>>()
+    };
+    let settled = ["refused-rcpt 3 1", "refused-data 3 1"];
+    let expected = |waiting: [&str; 3]| {
+        let [rcpt, data, gone] = waiting;
+        [
+            "one 2 1",
+            rcpt,
+            data,
+            settled[0],
+            settled[1],
+            gone,
+            "gone-data 3 1",
+            "abandoned 3 0",
+            "nobody 3 1",
+        ]
+        .map(str::to_owned)
+        .to_vec()
+    };
+    assert_eq!(
+        states(),
+        expected(["later-rcpt 0 1", "later-data 0 1", "gone-rcpt 0 1"])
+    );
+    drop(states);
+    installed
+        .database
+        .rows("UPDATE sb_outbox SET next_try = UTC_TIMESTAMP() WHERE state = 0")
+        .unwrap();
+    assert_eq!(installed.core.deliver_due(), Ok(3));
+    installed.database.drop();
+}

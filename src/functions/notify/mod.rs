@@ -1,10 +1,14 @@
 //! Section "Notifications and messaging": e-mail to people.
 
 mod content;
+#[allow(dead_code, reason = "for other rooms")]
 mod outbox;
 mod sending;
 
-pub(crate) use outbox::{Outbox, deliver};
+#[allow(unused_imports, reason = "for other rooms")]
+pub(crate) use outbox::Outbox;
+pub(crate) use outbox::deliver;
+#[allow(unused_imports, reason = "for other rooms")]
 pub(crate) use sending::{Email, send};
 
 use crate::functions;
