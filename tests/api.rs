@@ -22,7 +22,7 @@ use sb::doors::api;
 use sb::platform::context::Request;
 use sb::platform::engine::Engine;
 use sb::platform::host::{Cookie, Host};
-use support::api::{Answer, Carrier, Case, cases, examine, prepared};
+use support::api::{Answer, Carrier, cases, examine, prepared_plain};
 use support::bench::Installation;
 use support::database::{Database, Server};
 
@@ -173,17 +173,7 @@ impl Host for Asked<'_> {
 
 /// A database with the library's own tables, and how to reach it.
 fn scene(server: &Server, test: &str, sql: &[&str]) -> (Database, impl Fn() -> Core + use<>) {
-    let case = Case {
-        it: test.to_owned(),
-        given: support::case::Given {
-            sql: sql.iter().map(|&sql| sql.to_owned()).collect(),
-            ..support::case::Given::default()
-        },
-        tables: true,
-        asks: Vec::new(),
-        then: BTreeMap::new(),
-    };
-    let database = prepared(server, test, &case).unwrap();
+    let database = prepared_plain(server, test, sql);
     let constants = Installation::of(server, &database).constants;
     let open = move || {
         Core::open(Installation {

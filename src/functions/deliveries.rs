@@ -19,7 +19,8 @@ pub fn deliver_recorded(engine: &Engine, host: &dyn Host, request: &Request) {
     }
 }
 
-async fn deliver_all(cx: &Context<'_>) -> Result<()> {
+/// Delivers what was recorded in this request, and what follows from it.
+pub async fn deliver_all(cx: &Context<'_>) -> Result<()> {
     loop {
         // What is delivered is an event too, which others may follow.
         let recorded = cx.take_deliveries();

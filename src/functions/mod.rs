@@ -19,7 +19,7 @@ mod system;
 mod users;
 
 pub use catalog::{Body, Call, Function, Param};
-pub use deliveries::{deliver_due, deliver_recorded};
+pub use deliveries::{deliver_all, deliver_due, deliver_recorded};
 
 /// The sections: their titles and their functions. A section of several rooms stands once for each.
 pub static SECTIONS: &[(&str, &[Function])] = &[

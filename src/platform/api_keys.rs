@@ -31,6 +31,9 @@ const REMEMBERED: usize = 1_000;
 /// use is lost to the others until the next minute.
 const PART: u32 = 1_000;
 
+/// No limit is higher: a count has six digits.
+const HIGHEST: u32 = 999_999;
+
 /// What the columns hold.
 const NAME_LIMIT: usize = 191;
 
@@ -66,6 +69,16 @@ const TAKE: &str = "
     UPDATE sb_api_keys
     SET counted = LAST_INSERT_ID(IF(counted_minute = ?, counted, 0) + ?), counted_minute = ?, last_used = ?
     WHERE id = ? AND (counted_minute IS NULL OR counted_minute <> ? OR counted + ? <= ?)";
+
+/// The same for an admin, whose token has no such row: minute and count are one number.
+const TAKE_OF_ADMIN: &str = "
+    UPDATE sb_settings
+    SET value = LAST_INSERT_ID(IF(value DIV 1000000 = ?, value, ? * 1000000) + ?)
+    WHERE name = ? AND (value DIV 1000000 <> ? OR value MOD 1000000 + ? <= ?)";
+
+const MAKE_ROW_OF_ADMIN: &str = "
+    INSERT IGNORE INTO sb_settings (name, value)
+    VALUES (?, '0')";
 
 /// The names of keys are unique.
 const DUPLICATE: u16 = 1062;
@@ -111,11 +124,20 @@ impl FromStr for Scope {
 /// A key that holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ApiKey {
-    id: Option<u32>,
+    place: Place,
     scopes: Vec<Scope>,
     /// Whose it is; without it everyone's conversations are open to it.
     pub user: Option<Bound>,
     expires: Option<i64>,
+}
+
+/// Where a key stands, and its uses are counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Place {
+    /// In the table of the keys, under this id.
+    Row(u32),
+    /// It is the token of this admin.
+    Admin(u32),
 }
 
 /// The user that a key is bound to.
@@ -167,7 +189,7 @@ pub struct Allowance {
 #[derive(Default)]
 pub struct Cache {
     keys: RefCell<HashMap<[u8; 32], (Instant, ApiKey)>>,
-    leases: RefCell<HashMap<Option<u32>, Lease>>,
+    leases: RefCell<HashMap<Place, Lease>>,
 }
 
 /// Uses of a minute that this process has taken, and those that nobody had taken then.
@@ -186,9 +208,9 @@ impl ApiKey {
 
     /// Whose request it is, in a text of its own kind: no two keys share one.
     pub fn requester(&self) -> String {
-        match self.id {
-            Some(id) => format!("key {id}"),
-            None => "admin".to_owned(),
+        match self.place {
+            Place::Row(id) => format!("key {id}"),
+            Place::Admin(id) => format!("admin {id}"),
         }
     }
 
@@ -259,7 +281,7 @@ impl Cache {
         };
         let key = row.filter(|(_, stored, ..)| crypto::equal(stored, &hash)).map(
             |(id, _, scopes, user, user_type, expires)| ApiKey {
-                id: Some(id),
+                place: Place::Row(id),
                 scopes: scopes.split(',').filter_map(|scope| scope.parse().ok()).collect(),
                 user: user.map(|id| Bound {
                     id: id.into(),
@@ -285,19 +307,20 @@ impl Cache {
 
     /// Counts a use of a key.
     pub async fn count(&self, database: &Database, now: NaiveDateTime, key: &ApiKey, limit: u32) -> Result<Allowance> {
+        let limit = limit.min(HIGHEST);
         let seconds = now.and_utc().timestamp();
         let minute = seconds.div_euclid(60);
-        let lease = self.leases.borrow().get(&key.id).copied();
-        let lease = match lease.filter(|lease| lease.minute == minute) {
-            Some(lease) if lease.own > 0 || key.id.is_none() => lease,
-            _ => take(database, now, minute, key, limit).await?,
+        let lease = self.leases.borrow().get(&key.place).copied();
+        let lease = match lease.filter(|lease| lease.minute == minute && lease.own > 0) {
+            Some(lease) => lease,
+            None => take(database, now, minute, key.place, limit).await?,
         };
         let is_granted = lease.own > 0;
         let lease = Lease {
             own: lease.own.saturating_sub(1),
             ..lease
         };
-        self.leases.borrow_mut().insert(key.id, lease);
+        self.leases.borrow_mut().insert(key.place, lease);
         Ok(Allowance {
             limit,
             remaining: lease.own + lease.others,
@@ -308,40 +331,35 @@ impl Cache {
 }
 
 /// Takes a part of what is left of the minute; nothing, when less is left.
-async fn take(database: &Database, now: NaiveDateTime, minute: i64, key: &ApiKey, limit: u32) -> Result<Lease> {
-    let Some(id) = key.id else {
-        // An admin's token has no row to count in: each process counts for itself.
-        return Ok(Lease {
-            minute,
-            own: limit,
-            others: 0,
-        });
-    };
+async fn take(database: &Database, now: NaiveDateTime, minute: i64, place: Place, limit: u32) -> Result<Lease> {
     let part = (limit / PART).max(1);
-    let params = params![minute, part, minute, now, id, minute, part, limit];
-    let taken = database.execute(TAKE, params).await?;
-    let counted = u32::try_from(taken.insert_id).unwrap_or(u32::MAX);
-    Ok(if taken.affected == 1 {
-        Lease {
-            minute,
-            own: part,
-            others: limit.saturating_sub(counted),
+    let taken = match place {
+        Place::Row(id) => {
+            let params = params![minute, part, minute, now, id, minute, part, limit];
+            database.execute(TAKE, params).await?
         }
+        Place::Admin(id) => {
+            let name = format!("api-uses-{id}");
+            database.execute(MAKE_ROW_OF_ADMIN, params![&name]).await?;
+            let params = params![minute, minute, part, name, minute, part, limit];
+            database.execute(TAKE_OF_ADMIN, params).await?
+        }
+    };
+    let counted = u32::try_from(taken.insert_id % 1_000_000).unwrap_or(u32::MAX);
+    let (own, others) = if taken.affected == 1 {
+        (part, limit.saturating_sub(counted))
     } else {
-        Lease {
-            minute,
-            own: 0,
-            others: 0,
-        }
-    })
+        (0, 0)
+    };
+    Ok(Lease { minute, own, others })
 }
 
 /// The key that an admin's own token is, where the setting `api-admin-token` allows it.
 pub async fn of_admin(database: &Database, token: &SecretString) -> Result<Option<ApiKey>> {
     let row: Option<(u32, Vec<u8>)> = database.row(ADMIN, params![token.expose_secret()]).await?;
-    let is_same = row.is_some_and(|(_, stored)| crypto::equal(&stored, token.expose_secret().as_bytes()));
-    Ok(is_same.then(|| ApiKey {
-        id: None,
+    let same = row.filter(|(_, stored)| crypto::equal(stored, token.expose_secret().as_bytes()));
+    Ok(same.map(|(id, _)| ApiKey {
+        place: Place::Admin(id),
         scopes: vec![Scope::Admin],
         user: None,
         expires: None,

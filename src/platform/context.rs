@@ -81,6 +81,11 @@ impl Request {
     pub fn has_deliveries(&self) -> bool {
         !self.deliveries.borrow().is_empty()
     }
+
+    /// What waits to be delivered, once.
+    pub fn take_deliveries(&self) -> Vec<Recorded> {
+        self.deliveries.take()
+    }
 }
 
 /// The dictionaries for one active user.
@@ -323,11 +328,6 @@ impl<'a> Context<'a> {
         self.request.deliveries.borrow_mut().extend(recorded);
     }
 
-    /// What waits to be delivered, once.
-    pub fn take_deliveries(&self) -> Vec<Recorded> {
-        self.request.deliveries.take()
-    }
-
     /// What outside services have given for a while.
     pub fn kept(&self) -> &Kept {
         &self.process.kept
@@ -336,6 +336,11 @@ impl<'a> Context<'a> {
     /// What the process knows of the keys of the HTTP API.
     pub fn api_keys(&self) -> &api_keys::Cache {
         &self.process.api_keys
+    }
+
+    /// What waits to be delivered, once.
+    pub fn take_deliveries(&self) -> Vec<Recorded> {
+        self.request.take_deliveries()
     }
 
     /// The keys that the installation encrypts with.

@@ -115,8 +115,24 @@ pub fn examine(
     Ok(())
 }
 
+/// The database of a test that is no case, with further statements.
+pub fn prepared_plain(server: &Server, name: &str, sql: &[&str]) -> Database {
+    let given = Given {
+        sql: sql.iter().map(|&sql| sql.to_owned()).collect(),
+        ..Given::default()
+    };
+    let case = Case {
+        it: name.to_owned(),
+        given,
+        tables: true,
+        asks: Vec::new(),
+        then: BTreeMap::new(),
+    };
+    prepared(server, name, &case).unwrap()
+}
+
 /// The database of a case.
-pub fn prepared(server: &Server, name: &str, case: &Case) -> Result<Database, String> {
+fn prepared(server: &Server, name: &str, case: &Case) -> Result<Database, String> {
     let tables = ["own-tables", "api-keys"].map(|name| {
         let path = root().join("tests/fixtures").join(name).with_extension("sql");
         std::fs::read_to_string(path)

@@ -12,7 +12,10 @@
 pub mod api;
 pub mod bench;
 pub mod case;
+pub mod client;
 pub mod core;
+pub mod cut;
 pub mod database;
 pub mod matching;
 pub mod scene;
+pub mod serving;

@@ -25,6 +25,13 @@ const PLACE: [&str; 3] = ["SB_DB_HOST", "SB_DB_PORT", "SB_DB_SOCKET"];
 impl Installation {
     /// The installation as a host of the library, and its configuration.
     pub fn open(&self) -> Result<(PlainHost, Configuration)> {
+        let host = PlainHost::new(self.constants()?);
+        let configuration = Configuration::read(&host)?;
+        Ok((host, configuration))
+    }
+
+    /// The constants of its configuration.
+    pub fn constants(&self) -> Result<BTreeMap<String, String>> {
         let mut values: BTreeMap<String, String> = std::env::vars_os()
             .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
             .filter(|(name, _)| NAMES.iter().any(|(known, _)| known == name))
@@ -38,8 +45,6 @@ impl Installation {
             }
             values.extend(defined);
         }
-        let host = PlainHost::new(values);
-        let configuration = Configuration::read(&host)?;
-        Ok((host, configuration))
+        Ok(values)
     }
 }

@@ -8,6 +8,7 @@ mod failure;
 mod install;
 mod installation;
 mod progress;
+mod serve;
 mod stubs;
 mod upgrade;
 
@@ -29,6 +30,8 @@ enum Command {
     Install(install::Options),
     /// Brings the tables of an older version up to date.
     Upgrade(upgrade::Options),
+    /// Serves the HTTP API.
+    Serve(serve::Options),
     /// Makes, lists and revokes keys of the HTTP API.
     ApiKey(api_key::Options),
     /// Writes the PHP stub and the reference of all functions, in the project's folder.
@@ -39,6 +42,7 @@ fn main() -> ExitCode {
     let done = match Program::parse().command {
         Command::Install(options) => install::run(&options),
         Command::Upgrade(options) => upgrade::run(&options),
+        Command::Serve(options) => serve::run(&options),
         Command::ApiKey(options) => api_key::run(options),
         Command::Stubs(options) => stubs::run(&options),
     };

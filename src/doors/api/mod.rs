@@ -20,6 +20,7 @@ use access::Access;
 pub use answer::Answer;
 use caller::Caller;
 use failure::{Failure, Refusal};
+pub use health::METRICS;
 use incoming::Incoming;
 use routes::{Call, Route};
 

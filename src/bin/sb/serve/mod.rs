@@ -1,0 +1,180 @@
+//! `sb serve`: the HTTP API on a socket.
+//!
+//! Each thread has a runtime, connections to the database, and takes its share of the clients; nothing is handed from
+//! thread to thread but what is to be delivered. TLS is left to the proxy in front.
+
+mod asked;
+mod metrics;
+mod pool;
+mod site;
+mod worker;
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::thread::{self, available_parallelism};
+use std::time::Duration;
+
+use clap::Args;
+use metrics::Metrics;
+use pool::Pool;
+use sb::platform::configuration::Configuration;
+use sb::platform::host::PlainHost;
+use site::Site;
+use tokio::net::{TcpListener, TcpSocket};
+use tokio::runtime::{Builder, Runtime};
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::watch;
+use tokio::task::{JoinSet, LocalSet, spawn_local};
+use tokio::time::{sleep, timeout};
+use worker::Worker;
+
+use crate::failure::{Failure, Result};
+use crate::installation::Installation;
+use crate::progress::say;
+
+/// What `sb serve` takes.
+#[derive(Args)]
+pub struct Options {
+    #[command(flatten)]
+    installation: Installation,
+    /// Where to listen: an address and a port; port 0 for any that is free.
+    #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:8080")]
+    listen: SocketAddr,
+    /// Threads that serve; one for each processor when not given.
+    #[arg(long, value_parser = clap::value_parser!(u16).range(1..=64))]
+    threads: Option<u16>,
+    /// Connections to the database that each of them may have. Requests beyond them wait.
+    #[arg(long, default_value_t = 8, value_parser = clap::value_parser!(u16).range(1..=1000))]
+    connections: u16,
+}
+
+/// How long requests that have begun are waited for at the end.
+const END_LIMIT: Duration = Duration::from_secs(10);
+
+/// How many clients may wait to be accepted.
+const BACKLOG: u32 = 1024;
+
+/// The pause after a client could not be accepted: no file descriptor may be free.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+
+/// What all threads share.
+pub struct Shared {
+    constants: Arc<BTreeMap<String, String>>,
+    connections: usize,
+    metrics: Metrics,
+    worker: Worker,
+}
+
+/// Runs `sb serve`.
+pub fn run(options: &Options) -> Result<()> {
+    let constants = options.installation.constants()?;
+    // What is wrong with it is said now, not at the first request.
+    Configuration::read(&PlainHost::new(constants.clone()))?;
+    let runtime = runtime()?;
+    let listener = runtime.block_on(async { listen(options.listen) });
+    let listener =
+        listener.map_err(|error| Failure::Failed(format!("{} cannot be listened on: {error}", options.listen)))?;
+    let (stop, stopped) = watch::channel(false);
+    let constants = Arc::new(constants);
+    let (worker, jobs) = Worker::new(Arc::clone(&constants));
+    let shared = Arc::new(Shared {
+        constants,
+        connections: options.connections.into(),
+        metrics: Metrics::default(),
+        worker,
+    });
+    let count = options.threads.map_or_else(processors, usize::from);
+    let mut threads = Vec::with_capacity(count);
+    for _ in 0..count {
+        let (listener, shared, stopped) = (listener.try_clone()?, Arc::clone(&shared), stopped.clone());
+        threads.push(thread::Builder::new().spawn(move || serve(listener, shared, stopped))?);
+    }
+    say(&format!("Listening on http://{}", listener.local_addr()?))?;
+    // Nobody is taken any more when the threads have ended theirs.
+    drop(listener);
+    let background = LocalSet::new();
+    background.block_on(&runtime, async {
+        let jobs = spawn_local(jobs.run(stopped, END_LIMIT));
+        let ended = end_asked_for().await;
+        // The threads hear of it, and so do the jobs.
+        let _ = stop.send(true);
+        let _ = jobs.await;
+        ended
+    })?;
+    for thread in threads {
+        thread
+            .join()
+            .unwrap_or_else(|_| Err(Failure::Failed("a thread ended early".into())))?;
+    }
+    Ok(())
+}
+
+fn processors() -> usize {
+    available_parallelism().map_or(1, usize::from)
+}
+
+fn runtime() -> Result<Runtime> {
+    Ok(Builder::new_current_thread().enable_all().build()?)
+}
+
+fn listen(address: SocketAddr) -> std::io::Result<std::net::TcpListener> {
+    let socket = if address.is_ipv6() {
+        TcpSocket::new_v6()?
+    } else {
+        TcpSocket::new_v4()?
+    };
+    socket.set_reuseaddr(true)?;
+    socket.bind(address)?;
+    socket.listen(BACKLOG)?.into_std()
+}
+
+/// Comes back when the process is asked to end.
+async fn end_asked_for() -> std::io::Result<()> {
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    tokio::select! {
+        _ = terminate.recv() => {}
+        _ = interrupt.recv() => {}
+    }
+    Ok(())
+}
+
+/// One thread: serves clients until it is stopped, and what they have begun to its end.
+fn serve(listener: std::net::TcpListener, shared: Arc<Shared>, stopped: watch::Receiver<bool>) -> Result<()> {
+    let runtime = runtime()?;
+    let local = LocalSet::new();
+    let done = local.block_on(&runtime, async {
+        let listener = TcpListener::from_std(listener)?;
+        let pool = Pool::of(shared.connections);
+        let site = Rc::new(Site::new(shared, pool));
+        accept(listener, &site, stopped).await;
+        site.close().await;
+        Ok(())
+    });
+    // Tasks that are left over hold what belongs to the runtime.
+    drop(local);
+    done
+}
+
+async fn accept(listener: TcpListener, site: &Rc<Site>, mut stopped: watch::Receiver<bool>) {
+    let mut clients = JoinSet::new();
+    let stop = stopped.clone();
+    loop {
+        tokio::select! {
+            accepted = listener.accept() => match accepted {
+                Ok((stream, address)) => {
+                    clients.spawn_local(site::serve(Rc::clone(site), stream, address, stop.clone()));
+                }
+                Err(_) => sleep(ACCEPT_PAUSE).await,
+            },
+            Some(_) = clients.join_next() => {}
+            // Also when whoever could stop us is gone.
+            _ = stopped.wait_for(|stopped| *stopped) => break,
+        }
+    }
+    drop(listener);
+    let rest = async { while clients.join_next().await.is_some() {} };
+    let _ = timeout(END_LIMIT, rest).await;
+}

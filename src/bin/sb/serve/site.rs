@@ -1,0 +1,142 @@
+//! Requests of clients to the library, and its answers back.
+
+use std::convert::Infallible;
+use std::io::{self, Write};
+use std::net::{IpAddr, SocketAddr};
+use std::pin::pin;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use http_body_util::{BodyExt, Full};
+use hyper::body::{Body, Bytes, Incoming};
+use hyper::http::request::Parts;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper::{Request, Response};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use sb::doors::api::{self, Answer};
+use sb::platform::context::Request as Work;
+use tokio::net::TcpStream;
+use tokio::sync::watch;
+use tokio::task::spawn_local;
+use tokio::time::timeout;
+
+use super::Shared;
+use super::asked::Asked;
+use super::pool::Pool;
+
+/// How long a client may take for the head of a request, and how long a connection is kept for the next.
+const HEAD_LIMIT: Duration = Duration::from_secs(30);
+
+/// How long it may take for the body.
+const BODY_TIME: Duration = Duration::from_secs(30);
+
+/// How much of a body that is too large is read, so that the client comes to read the answer.
+const DISCARDED: usize = 16 * api::BODY_LIMIT;
+
+/// Serves a client for as long as it stays, or to the end of what it has asked when all is to end.
+pub async fn serve(site: Rc<Site>, stream: TcpStream, address: SocketAddr, mut stopped: watch::Receiver<bool>) {
+    // Answers are small, and go out whole.
+    let _ = stream.set_nodelay(true);
+    let service = service_fn(move |request| {
+        let site = Rc::clone(&site);
+        async move { Ok::<_, Infallible>(site.respond(request, address.ip()).await) }
+    });
+    let connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEAD_LIMIT)
+        .serve_connection(TokioIo::new(stream), service)
+        .with_upgrades();
+    let mut connection = pin!(connection);
+    // How a client leaves is its own affair.
+    tokio::select! {
+        _ = connection.as_mut() => return,
+        _ = stopped.wait_for(|stopped| *stopped) => connection.as_mut().graceful_shutdown(),
+    }
+    let _ = connection.await;
+}
+
+/// What one thread serves.
+pub struct Site {
+    shared: Arc<Shared>,
+    pool: Pool,
+}
+
+impl Site {
+    pub fn new(shared: Arc<Shared>, pool: Pool) -> Self {
+        Self { shared, pool }
+    }
+
+    async fn respond(self: Rc<Self>, request: Request<Incoming>, address: IpAddr) -> Response<Full<Bytes>> {
+        let started = Instant::now();
+        let (parts, body) = request.into_parts();
+        let Some(body) = read(body).await else {
+            return Response::builder()
+                .status(408)
+                .body(Full::default())
+                .unwrap_or_default();
+        };
+        let site = Rc::clone(&self);
+        // By itself: a client that leaves does not break off what was begun.
+        let work = spawn_local(async move { site.answer(&parts, address, &body).await });
+        let answer = work.await.unwrap_or_else(|_| Answer::empty(500));
+        if let Some(failure) = &answer.failure {
+            let _ = writeln!(io::stderr(), "sb: {failure}");
+        }
+        self.shared.metrics.note(answer.status, started.elapsed());
+        carried(answer)
+    }
+
+    async fn answer(&self, parts: &Parts, address: IpAddr, body: &[u8]) -> Answer {
+        let host = Asked::new(&self.shared.constants, parts, address);
+        let process = self.pool.lend().await;
+        let work = Work::default();
+        let mut answer = api::answer(&process, &host, &work, body).await;
+        process.give_back();
+        self.shared.worker.deliver(work.take_deliveries());
+        if answer.header("Content-Type") == Some(api::METRICS) && !answer.body.is_empty() {
+            answer.body.extend_from_slice(self.shared.metrics.text().as_bytes());
+        }
+        answer
+    }
+
+    /// Says goodbye to the database.
+    pub async fn close(&self) {
+        self.pool.close().await;
+    }
+}
+
+/// The body of a request, or enough of it to see that it is too long; `None` when it does not come.
+async fn read(mut body: Incoming) -> Option<Vec<u8>> {
+    let mut bytes =
+        Vec::with_capacity(usize::try_from(body.size_hint().lower()).map_or(0, |size| size.min(api::BODY_LIMIT)));
+    let mut length = 0;
+    let all = async {
+        while let Some(frame) = body.frame().await {
+            let Ok(data) = frame.ok()?.into_data() else { continue };
+            length += data.len();
+            let room = (api::BODY_LIMIT + 1).saturating_sub(bytes.len());
+            bytes.extend(data.iter().take(room));
+            if length > DISCARDED {
+                break;
+            }
+        }
+        Some(())
+    };
+    timeout(BODY_TIME, all).await.ok()??;
+    Some(bytes)
+}
+
+fn carried(answer: Answer) -> Response<Full<Bytes>> {
+    let mut builder = Response::builder().status(answer.status);
+    for (name, value) in answer.headers {
+        builder = builder.header(name, value);
+    }
+    // What cannot stand in a header came with the request.
+    builder.body(Full::from(answer.body)).unwrap_or_else(|_| {
+        let mut response = Response::new(Full::default());
+        *response.status_mut() = hyper::StatusCode::INTERNAL_SERVER_ERROR;
+        response
+    })
+}
