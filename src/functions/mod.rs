@@ -20,6 +20,7 @@ mod users;
 
 pub use catalog::{Body, Call, Function, Param};
 pub use deliveries::{deliver_all, deliver_due, deliver_recorded};
+pub use system::write_users;
 
 /// The sections: their titles and their functions. A section of several rooms stands once for each.
 pub static SECTIONS: &[(&str, &[Function])] = &[

@@ -25,6 +25,7 @@ use tokio::time::sleep;
 use super::crypto;
 use crate::contract::error::{Error, Outcome, ProviderError, Result};
 use crate::contract::{Value, json};
+use crate::platform::reach::reach;
 
 /// How long a connection is kept for the next request: less than servers keep theirs.
 const IDLE_LIMIT: Duration = Duration::from_secs(4);
@@ -34,6 +35,9 @@ const RETRY_AFTER_LIMIT: Duration = Duration::from_secs(5);
 
 /// The pause before a request that never arrived is sent again.
 const PAUSE: Duration = Duration::from_millis(100);
+
+/// Where proxies of the kind SOCKS listen (RFC 1928).
+const SOCKS_PORT: u16 = 1080;
 
 /// How long to wait for a service, and how much to take from it.
 #[derive(Debug, Clone, Copy)]
@@ -208,6 +212,21 @@ impl Service<'_> {
         self.read(response?).await
     }
 
+    /// Whether anybody listens at the service's address, or at that of the proxy on the way there. Nothing is sent.
+    pub async fn reach(&self) -> Result<()> {
+        let place = match &self.proxy {
+            Some(proxy) => proxy_address(proxy)?,
+            None => self.base.clone(),
+        };
+        let host = place.host_str().unwrap_or_default().trim_matches(['[', ']']);
+        let port = place.port_or_known_default().unwrap_or(SOCKS_PORT);
+        let reached = reach(host, port, self.http.limits.connect).await;
+        reached.map_err(|failure| {
+            let message = format!("cannot connect to {}: {failure}", self.place());
+            self.error(message, Outcome::NotSent, None)
+        })
+    }
+
     /// The service's own refusal: its text for people, and its response as it came.
     pub fn refusal(&self, message: impl Into<String>, response: Option<Value>) -> Error {
         self.error(message.into(), Outcome::NotDone, response)
@@ -311,6 +330,15 @@ impl Service<'_> {
         let way = if self.proxy.is_some() { " through the proxy" } else { "" };
         format!("{host}:{port}{way}")
     }
+}
+
+/// The address of a proxy, which may stand without its scheme.
+fn proxy_address(proxy: &str) -> Result<Url> {
+    [proxy.to_owned(), format!("http://{proxy}")]
+        .iter()
+        .filter_map(|proxy| Url::parse(proxy).ok())
+        .find(Url::has_host)
+        .ok_or_else(|| Error::configuration("http-proxy is no address of a proxy"))
 }
 
 impl<'a> Request<'a> {

@@ -21,6 +21,7 @@ pub mod languages;
 pub mod outbox;
 pub mod packages;
 pub mod php_serialize;
+pub mod reach;
 pub mod records;
 pub mod settings;
 pub mod smtp;

@@ -349,8 +349,13 @@ fn invalid(why: &str) -> Error {
 pub fn failed(name: &str, error: &io::Error) -> Error {
     Error::Refused {
         code: "file-error",
-        message: format!("{name} in the folder {FOLDER}: {error}"),
+        message: format!("{}: {error}", place(name)),
     }
+}
+
+/// What errors call a file.
+pub fn place(name: &str) -> String {
+    format!("{name} in the folder {FOLDER}")
 }
 
 /// A segment of a path (RFC 3986): all but unreserved characters is escaped.

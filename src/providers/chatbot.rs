@@ -15,9 +15,31 @@ use crate::contract::{Argument, Key, Map, Value, json};
 use crate::platform::http::{Answer, Body, Method, Request, Service};
 use crate::platform::settings::Settings;
 use crate::platform::{Context, crypto};
+use crate::providers::Outside;
 
 /// Where tokens come from when neither the settings nor the key file say otherwise.
 const TOKEN_ADDRESS: &str = "https://oauth2.googleapis.com/token";
+
+/// As it is looked for.
+pub(super) const SERVICE: Outside = Outside {
+    name: "chatbot",
+    is_wanted: |settings| settings.is_on("chatbot-active"),
+    address: |settings| Ok(address(location(settings)?.as_deref())),
+};
+
+/// The same of where its tokens come from.
+pub(super) const TOKENS: Outside = Outside {
+    name: "chatbot-token",
+    is_wanted: |settings| settings.is_on("chatbot-active"),
+    address: |settings| {
+        let grant = grant(settings, client(settings))?;
+        Ok(grant
+            .as_ref()
+            .and_then(own_token_address)
+            .unwrap_or(TOKEN_ADDRESS)
+            .to_owned())
+    },
+};
 
 const SCOPE: &str = "https://www.googleapis.com/auth/dialogflow";
 
@@ -121,10 +143,7 @@ impl<'a> Agent<'a> {
             .map(|project| project.trim().to_owned())
             .filter(|project| !project.is_empty());
         let location = location(&settings)?;
-        let address = match &location {
-            Some(location) => format!("https://{location}-dialogflow.googleapis.com"),
-            None => "https://dialogflow.googleapis.com".to_owned(),
-        };
+        let address = address(location.as_deref());
         Ok(Self {
             cx,
             service: cx.service("chatbot", &address).await?,
@@ -163,11 +182,8 @@ impl<'a> Agent<'a> {
                 "neither chatbot-credentials nor chatbot-client-id, -secret and -refresh-token are set",
             )
         })?;
-        let own = match grant {
-            Grant::Account(account) => account.token_uri(),
-            Grant::Consent(_) => None,
-        };
-        let service = self.cx.service("chatbot-token", own.unwrap_or(TOKEN_ADDRESS)).await?;
+        let address = own_token_address(grant).unwrap_or(TOKEN_ADDRESS);
+        let service = self.cx.service("chatbot-token", address).await?;
         let token = grant.token(&service, TOKEN_ADDRESS, SCOPE, self.cx.now()).await?;
         self.cx.kept().keep(kept_name(grant)?, token.text.clone(), token.life);
         self.token.replace(Some(token.text.clone()));
@@ -546,6 +562,14 @@ fn grant(settings: &Settings, client: Option<Client>) -> Result<Option<Grant>> {
     Ok(consent.map(|(client, refresh_token)| Grant::Consent(Consent { client, refresh_token })))
 }
 
+/// Where a grant says that its tokens come from.
+fn own_token_address(grant: &Grant) -> Option<&str> {
+    match grant {
+        Grant::Account(account) => account.token_uri(),
+        Grant::Consent(_) => None,
+    }
+}
+
 /// The region of the agent; it becomes part of a host's name.
 fn location(settings: &Settings) -> Result<Option<String>> {
     let location = settings.text("chatbot-location").unwrap_or_default();
@@ -559,6 +583,14 @@ fn location(settings: &Settings) -> Result<Option<String>> {
     Ok(Some(location)
         .filter(|location| !matches!(*location, "" | "global"))
         .map(str::to_owned))
+}
+
+/// Where the service is when the settings do not say otherwise.
+fn address(location: Option<&str>) -> String {
+    match location {
+        Some(location) => format!("https://{location}-dialogflow.googleapis.com"),
+        None => "https://dialogflow.googleapis.com".to_owned(),
+    }
 }
 
 /// The path to what has this name.

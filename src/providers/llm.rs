@@ -10,12 +10,20 @@ use crate::contract::error::{Error, Result};
 use crate::contract::{Value, json};
 use crate::platform::Context;
 use crate::platform::http::{Answer, Body, Method, Request, Service};
+use crate::providers::Outside;
 
 /// Where the service is when the settings do not say otherwise.
 const ADDRESS: &str = "https://api.openai.com/v1/";
 
 /// How long a request may take by itself: models think, and files are large.
 pub const PATIENCE: Duration = Duration::from_mins(2);
+
+/// As it is looked for.
+pub(super) const SERVICE: Outside = Outside {
+    name: "llm",
+    is_wanted: |settings| settings.is_on("llm-active"),
+    address: |_| Ok(ADDRESS.to_owned()),
+};
 
 /// What the paths of this version of the assistants' interface begin with.
 const ASSISTANTS: [&str; 3] = ["assistants", "threads", "vector_stores"];

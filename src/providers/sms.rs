@@ -11,9 +11,17 @@ use crate::contract::error::{Error, Result};
 use crate::contract::{Value, json};
 use crate::platform::Context;
 use crate::platform::http::{Body, Method, Request, Service};
+use crate::providers::Outside;
 
 /// Where the service is when the settings do not say otherwise.
 const ADDRESS: &str = "https://api.twilio.com";
+
+/// As it is looked for.
+pub(super) const SERVICE: Outside = Outside {
+    name: "sms",
+    is_wanted: |settings| settings.text("sms-user").is_some(),
+    address: |_| Ok(ADDRESS.to_owned()),
+};
 
 const VERSION: &str = "2010-04-01";
 

@@ -11,9 +11,17 @@ use crate::contract::error::{Code, Error, Result};
 use crate::contract::json;
 use crate::platform::Context;
 use crate::platform::http::{Body, Method, Request, Service};
+use crate::providers::Outside;
 
 /// Where the service is when the settings do not say otherwise.
 const ADDRESS: &str = "https://slack.com/api/";
+
+/// As it is looked for.
+pub(super) const SERVICE: Outside = Outside {
+    name: "teamchat",
+    is_wanted: |settings| settings.is_on("teamchat-active"),
+    address: |_| Ok(ADDRESS.to_owned()),
+};
 
 /// The largest page that the service recommends.
 const PAGE: &str = "200";

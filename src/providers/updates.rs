@@ -13,9 +13,17 @@ use crate::contract::error::{Error, Result};
 use crate::platform::Context;
 use crate::platform::crypto;
 use crate::platform::http::{Method, Request, Service};
+use crate::providers::Outside;
 
 /// The length of a public key.
 const KEY: usize = 32;
+
+/// As it is looked for.
+pub(super) const SERVICE: Outside = Outside {
+    name: "update",
+    is_wanted: |settings| settings.text("update-url").is_some(),
+    address: |_| Ok(String::new()),
+};
 
 /// The source of the settings.
 pub struct Source<'a> {

@@ -1,10 +1,12 @@
-//! The command-line program: installing, upgrading, its statuses.
+//! The command-line program: installing, upgrading, looking over, people in and out, its statuses.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 mod bench;
+mod doctor;
 mod install;
 mod keys;
+mod people;
 mod schema;
 mod statuses;
 mod upgrade;

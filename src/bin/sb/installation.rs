@@ -1,7 +1,7 @@
 //! Which installation a command is for.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use sb::platform::configuration::{Configuration, NAMES};
@@ -23,6 +23,11 @@ pub struct Installation {
 const PLACE: [&str; 3] = ["SB_DB_HOST", "SB_DB_PORT", "SB_DB_SOCKET"];
 
 impl Installation {
+    /// The file it is read from, if it is one.
+    pub fn file(&self) -> Option<&Path> {
+        self.config.as_deref()
+    }
+
     /// The installation as a host of the library, and its configuration.
     pub fn open(&self) -> Result<(PlainHost, Configuration)> {
         let host = PlainHost::new(self.constants()?);

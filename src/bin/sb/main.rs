@@ -1,10 +1,14 @@
-//! The command-line program: installs the tables, upgrades them, keeps the keys of the HTTP API, writes what is generated from the catalog.
+//! The command-line program: installs the tables, upgrades them, keeps the keys of the HTTP API, looks an installation
+//! over, takes people in and out, writes what is generated from the catalog.
 //!
 //! A door like the others: what a function does is decided in the library.
 
 mod api_key;
 mod config_file;
+mod doctor;
+mod export;
 mod failure;
+mod import;
 mod install;
 mod installation;
 mod progress;
@@ -34,6 +38,14 @@ enum Command {
     Serve(serve::Options),
     /// Makes, lists and revokes keys of the HTTP API.
     ApiKey(api_key::Options),
+    /// Looks an installation over, and says of each finding what to do. Status 1 when there is one.
+    Doctor(doctor::Options),
+    /// Takes people over from a file.
+    #[command(subcommand)]
+    Import(import::What),
+    /// Writes people into a file.
+    #[command(subcommand)]
+    Export(export::What),
     /// Writes the PHP stub and the reference of all functions, in the project's folder.
     Stubs(stubs::Options),
 }
@@ -44,6 +56,9 @@ fn main() -> ExitCode {
         Command::Upgrade(options) => upgrade::run(&options),
         Command::Serve(options) => serve::run(&options),
         Command::ApiKey(options) => api_key::run(options),
+        Command::Doctor(options) => doctor::run(&options),
+        Command::Import(what) => import::run(&what),
+        Command::Export(what) => export::run(&what),
         Command::Stubs(options) => stubs::run(&options),
     };
     done.map_or_else(|failure| failure.report(), |()| ExitCode::SUCCESS)

@@ -46,6 +46,47 @@ impl Progress {
     }
 }
 
+/// The progress of an amount that is worked off in small pieces: a bar on a terminal, else nothing.
+pub struct Amount(ProgressBar);
+
+impl Amount {
+    /// Of so many bytes of a file.
+    pub fn of_bytes(total: u64) -> Self {
+        Self::shown(
+            ProgressBar::new(total),
+            "{bar:40} {bytes}/{total_bytes} {elapsed}, {eta} left, {msg}",
+        )
+    }
+
+    /// Of so many of something, whose total nobody knows.
+    pub fn of_unknown() -> Self {
+        Self::shown(ProgressBar::new_spinner(), "{spinner} {pos} {elapsed}")
+    }
+
+    /// The bar draws itself on stderr, and nothing where that is no terminal.
+    fn shown(bar: ProgressBar, template: &str) -> Self {
+        if let Ok(style) = ProgressStyle::with_template(template) {
+            bar.set_style(style);
+        }
+        Self(bar)
+    }
+
+    /// So much is done.
+    pub fn done(&self, amount: u64) {
+        self.0.set_position(amount);
+    }
+
+    /// What else there is to say of it.
+    pub fn say(&self, words: String) {
+        self.0.set_message(words);
+    }
+
+    /// All is done.
+    pub fn end(self) {
+        self.0.finish_and_clear();
+    }
+}
+
 /// Writes a line.
 pub fn say(line: &str) -> io::Result<()> {
     writeln!(io::stdout(), "{line}")

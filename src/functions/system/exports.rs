@@ -116,22 +116,31 @@ pub(super) async fn csv(
     table.keep()
 }
 
-/// All users with their details.
+/// All users with their details, as a file of the uploads.
 pub(super) async fn csv_users(cx: &Context<'_>) -> Result<String> {
+    let name = unguessable("users", "csv")?;
+    let upload = cx.uploads()?.create(&name)?;
+    write_users(cx, &uploads::place(&name), upload, |_| {}).await?.keep()
+}
+
+/// Writes all users with their details as a table, which errors call `place`, and gives back what it was written to.
+/// `noted` gets the number of users written so far.
+pub async fn write_users<W: Write>(cx: &Context<'_>, place: &str, to: W, mut noted: impl FnMut(u64)) -> Result<W> {
     let slugs = slugs(cx).await?;
     let names = USER_COLUMNS.iter().map(|name| name.as_bytes());
     let header: Vec<&[u8]> = names.chain(slugs.keys().map(Vec::as_slice)).collect();
-    let mut table = Table::create(&cx.uploads()?, &unguessable("users", "csv")?, &header)?;
-    let mut last = 0;
+    let mut table = Table::new(place, to, &header)?;
+    let (mut last, mut written) = (0, 0);
     loop {
         let users = cx.database()?.cells(USERS, params![last, USERS_AT_ONCE as u64]).await?;
         let Some(end) = users.last().and_then(|user| id(user.first()?)) else {
-            return table.keep();
+            return table.end();
         };
         let details: Vec<(u32, Vec<u8>, Vec<u8>)> = cx.database()?.rows(DETAILS, params![last, end]).await?;
         // Both lists are in the order of the users' ids.
         let mut details = details.into_iter().peekable();
         let is_last = users.len() < USERS_AT_ONCE;
+        written += users.len() as u64;
         for user in users {
             let user_id = user.first().and_then(id);
             let mut own = vec![Vec::new(); slugs.len()];
@@ -144,8 +153,9 @@ pub(super) async fn csv_users(cx: &Context<'_>) -> Result<String> {
             }
             table.row(user.into_iter().map(text).chain(own))?;
         }
+        noted(written);
         if is_last {
-            return table.keep();
+            return table.end();
         }
         last = end;
     }
@@ -217,7 +227,7 @@ impl Format {
 
 /// A transcript that is written message by message.
 enum Transcript {
-    Csv(Box<Table>),
+    Csv(Box<Table<Upload>>),
     Text(String, BufWriter<Upload>),
 }
 

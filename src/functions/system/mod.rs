@@ -14,6 +14,8 @@ mod updates;
 
 pub(crate) use fetching::{found, media_type_of};
 
+pub use exports::write_users;
+
 use crate::contract::args::{Bytes, Fields, HeaderLines, Items, Keyed, MediaType};
 use crate::contract::error::{Code, Error, Result};
 use crate::contract::ids::ConversationId;

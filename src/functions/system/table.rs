@@ -1,27 +1,42 @@
-//! Tables as CSV files (RFC 4180) in the uploads.
+//! Tables as CSV (RFC 4180).
+
+use std::io::{self, Write};
 
 use csv::{QuoteStyle, Terminator, Writer, WriterBuilder};
 
 use crate::contract::error::{Error, Result};
 use crate::platform::uploads::{self, Upload, Uploads};
 
-/// A CSV file that is written row by row.
-pub(super) struct Table {
-    name: String,
-    writer: Writer<Upload>,
+/// A table that is written row by row.
+pub(super) struct Table<W: Write> {
+    /// What errors call it.
+    place: String,
+    writer: Writer<W>,
 }
 
-impl Table {
-    /// Begins the file `name` with its header.
+impl Table<Upload> {
+    /// Begins the file `name` of the uploads with its header.
     pub(super) fn create(uploads: &Uploads, name: &str, header: &[impl AsRef<[u8]>]) -> Result<Self> {
+        Self::new(&uploads::place(name), uploads.create(name)?, header)
+    }
+
+    /// Gives the file its name, and gives its URL.
+    pub(super) fn keep(self) -> Result<String> {
+        self.end()?.keep()
+    }
+}
+
+impl<W: Write> Table<W> {
+    /// Begins a table with its header; errors call it `place`.
+    pub(super) fn new(place: &str, writer: W, header: &[impl AsRef<[u8]>]) -> Result<Self> {
         let writer = WriterBuilder::new()
             .terminator(Terminator::CRLF)
             .quote_style(QuoteStyle::Always)
             // A caller's rows need not be of one length.
             .flexible(true)
-            .from_writer(uploads.create(name)?);
+            .from_writer(writer);
         let mut table = Self {
-            name: name.to_owned(),
+            place: place.to_owned(),
             writer,
         };
         if !header.is_empty() {
@@ -59,15 +74,21 @@ impl Table {
             .map_err(|error| self.failed(error))
     }
 
-    /// Gives the file its name, and gives its URL.
-    pub(super) fn keep(self) -> Result<String> {
-        let Self { name, writer } = self;
-        let upload = writer.into_inner();
-        upload.map_err(|error| uploads::failed(&name, error.error()))?.keep()
+    /// Ends the table, and gives back what it was written to.
+    pub(super) fn end(self) -> Result<W> {
+        let Self { place, writer } = self;
+        writer.into_inner().map_err(|error| failed(&place, error.error()))
     }
 
     fn failed(&self, error: csv::Error) -> Error {
-        uploads::failed(&self.name, &error.into())
+        failed(&self.place, &error.into())
+    }
+}
+
+fn failed(place: &str, error: &io::Error) -> Error {
+    Error::Refused {
+        code: "file-error",
+        message: format!("{place}: {error}"),
     }
 }
 

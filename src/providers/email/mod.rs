@@ -15,6 +15,7 @@ use crate::contract::args::Argument;
 use crate::contract::error::{Error, Result};
 use crate::platform::Context;
 use crate::platform::crypto;
+use crate::platform::reach::reach;
 use crate::platform::smtp::{Address, Encryption, Server};
 
 /// The port of mail servers that are encrypted from the first byte (RFC 8314).
@@ -22,6 +23,9 @@ const TLS_PORT: u16 = 465;
 
 /// The port for handing e-mail in (RFC 6409).
 const SUBMISSION_PORT: u16 = 587;
+
+/// How long a server is awaited that is only looked for.
+const CONNECT_LIMIT: Duration = Duration::from_secs(5);
 
 /// What a subject may have, in characters: a line of an e-mail.
 const SUBJECT_LIMIT: usize = 998;
@@ -100,6 +104,13 @@ impl Sender {
     /// Whether the settings name a server at all.
     pub async fn is_set(cx: &Context<'_>) -> Result<bool> {
         Ok(cx.settings().await?.text("email-server-host").is_some())
+    }
+
+    /// Whether anybody listens at the server's address. Nothing is sent.
+    pub async fn reach(&self) -> Result<()> {
+        let Server { host, port, .. } = &self.server;
+        let reached = reach(host, *port, CONNECT_LIMIT).await;
+        reached.map_err(|failure| refused(format!("cannot connect to {host}:{port}: {failure}")))
     }
 
     /// The domain that ids of e-mails end with.

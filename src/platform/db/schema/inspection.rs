@@ -140,6 +140,21 @@ pub(super) async fn inspect(database: &Database) -> Result<Tables> {
     Ok(tables)
 }
 
+/// The generation of the tables of the field, by what each brought; `None` where there are none.
+pub(super) fn generation(tables: &Tables) -> Option<u8> {
+    let has = |table: &str, column: &str| tables.get(table).is_some_and(|table| table.column(column).is_some());
+    tables.get("sb_users")?;
+    Some(if has("sb_conversations", "tags") {
+        5
+    } else if has("sb_conversations", "source") {
+        4
+    } else if has("sb_users", "department") {
+        2
+    } else {
+        1
+    })
+}
+
 /// A type without the display width of whole numbers, which MariaDB shows and MySQL does not.
 fn without_width(kind: &str) -> String {
     match kind.split_once('(') {

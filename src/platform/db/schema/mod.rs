@@ -82,6 +82,11 @@ impl Schema {
         Ok(Plan::of_upgrade(&live, contents, for_speed))
     }
 
+    /// The generation of the tables, as far as they tell: one that was upgraded passes for generation 4.
+    pub async fn generation(&self) -> Result<Option<u8>> {
+        Ok(inspection::generation(&inspection::inspect(&self.database).await?))
+    }
+
     /// Carries out one step. When it fails nothing of it is done, or it can be run again.
     pub async fn carry_out(&self, step: &Step) -> Result<()> {
         match step.work {

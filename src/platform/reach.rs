@@ -1,0 +1,15 @@
+//! Whether anybody listens at an address.
+
+use std::time::Duration;
+
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+
+/// Opens a TCP connection and closes it; what failed otherwise.
+pub async fn reach(host: &str, port: u16, limit: Duration) -> Result<(), String> {
+    match timeout(limit, TcpStream::connect((host, port))).await {
+        Ok(Ok(_)) => Ok(()),
+        Ok(Err(error)) => Err(error.to_string()),
+        Err(_) => Err(format!("no answer within {} s", limit.as_secs_f64())),
+    }
+}
