@@ -368,7 +368,8 @@ function sb_get_department() {}
 /**
  * Says whether a password is the one of a hash.
  *
- * Hashes of PHP's password_hash: $2y$, $2a$, $2b$, $argon2i$, $argon2id$. Empty texts never match.
+ * Hashes of PHP's password_hash: $2y$, $2a$, $2b$, $argon2i$, $argon2id$; and of content-management systems: $P$,
+ * $wp$2y$ and plain MD5. Empty texts never match.
  *
  * @param string $password the password
  * @param string $hash the hash
@@ -626,6 +627,17 @@ function sb_get_last_conversation_id_or_create($user_id, $conversation_status_co
 function sb_update_conversation_status($conversation_id, $status_code) {}
 
 /**
+ * Moves a conversation to another department. Whether there is one of that number is not looked at.
+ *
+ * @param int|string $conversation_id the conversation
+ * @param int|string $department 1 to 127; -1 for none
+ * @param string $message what the agents of the new department are told by e-mail; not given: nothing
+ * @return true|'conversation-not-found'|string|SBError
+ * @errors conversation-not-found; SBError too-long, security-error; the text of a database error
+ */
+function sb_update_conversation_department($conversation_id, $department, $message = false) {}
+
+/**
  * Adds a message to a conversation.
  *
  * Without a status the conversation then waits for the other side: for an agent after a message of its user, for the
@@ -689,6 +701,33 @@ function sb_close_message($conversation_id, $bot_id = false) {}
  * @return bool|SBError
  */
 function sb_conversation_security_error($conversation_id) {}
+
+/**
+ * Returns a message as HTML.
+ *
+ * Every character is escaped first; only these tags and attributes come out:
+ *
+ * | in a message | in HTML | |---|---| | `*bold*` | `<b>bold</b>` | | `__italic__` | `<em>italic</em>` | | `~strike~`
+ * | `<del>strike</del>` | | `` `code` `` | `<code>code</code>` | | ```` ```block``` ````, over several lines |
+ * `<pre><code>block</code></pre>` | | `https://shop.example/a`, also http | `<a href="https://shop.example/a"
+ * target="_blank" rel="noopener nofollow">` | | a line break | `<br>` |
+ *
+ * Marks need a partner in their line, no blank inside and no letter or digit outside, and may be nested; all others
+ * stay as they are: `2 * 3`, `2*3`, `file_name`, `**`. Nothing in code has a meaning. An address ends before the
+ * punctuation of the sentence.
+ *
+ * @param string $message the message
+ * @return string
+ */
+function sb_text_formatting_to_html($message) {}
+
+/**
+ * Returns a message without the marks of its formatting: see sb_text_formatting_to_html. What is no mark stays.
+ *
+ * @param string $message the message
+ * @return string
+ */
+function sb_clear_text_formatting($message) {}
 
 // Database
 
@@ -967,7 +1006,389 @@ function sb_chatbot_update_entity($entity_id, $values, $language = false) {}
  */
 function sb_chatbot_get_entity($entity_id = "all", $language = false) {}
 
+/**
+ * Sends a request to the language model.
+ *
+ * @param string $url_part the path behind the version (chat/completions); it may have parameters
+ * @param array<array-key, mixed>|string $post_fields a map or its JSON text: the body of a POST, the parameters of a
+ *     GET or DELETE, the fields of an UPLOAD. There a CURLFile, the path of a file in the folder uploads (relative to
+ *     it or absolute, also behind an @) and an http(s) link are sent as files of up to 100 MiB, a link's of up to 20
+ *     MiB
+ * @param string $type GET, POST, UPLOAD or DELETE
+ * @return array<array-key, mixed>|string|SBError the service's response, be it an error response; what is no JSON, as sound is, as it came
+ * @errors SBError llm-not-active, configuration, invalid-method, file-not-found, invalid-file-name, too-long; the text
+ *     of a failed connection
+ */
+function sb_llm_curl($url_part, $post_fields = [], $type = "POST") {}
+
+// Content-management system integration
+
+/**
+ * Returns a user of the content-management system.
+ *
+ * @param int|string $user_id the user's id there
+ * @return array{id: string, first_name: string, last_name: string, email: string, password: string}|false|SBError password is the hash that the system keeps
+ * @errors SBError cms-not-active
+ */
+function sb_cms_get_user($user_id) {}
+
+/**
+ * Logs in the user who is a user of the content-management system, and registers it when the service does not know it.
+ *
+ * Its e-mail address tells who it is. An active visitor or lead without an address becomes that user. Names and
+ * password follow the system's. Nobody is logged in as an agent or admin this way.
+ *
+ * @param int|string $user_id the id of the user that is logged in there; not given: the active user is returned as
+ *     sb_get_active_user does
+ * @return array{array{id: string, profile_image: string|null, first_name: string, last_name: string, email: string|null, user_type: 'visitor'|'lead'|'user'|'agent'|'admin'|'bot', token: string}, string}|false|SBError as sb_login; false for an unknown user, one without an e-mail address, and one with that of an agent
+ * @errors SBError cms-not-active
+ */
+function sb_cms_get_active_user($user_id = false) {}
+
+/**
+ * Takes over all users of the content-management system, 200 at a time.
+ *
+ * New ones become users of the service; a visitor, lead or user with the same e-mail address becomes a user with the
+ * names and the password of the system's. Agents and admins are left alone, and so are users without an address. A
+ * call that was broken off is continued by the next one.
+ *
+ * @return true|SBError
+ * @errors SBError cms-not-active
+ */
+function sb_cms_synch() {}
+
+/**
+ * Returns the id of a user of the content-management system.
+ *
+ * @param string $email the e-mail address; case does not count
+ * @return string|false|SBError
+ * @errors SBError cms-not-active
+ */
+function sb_cms_get_user_id($email) {}
+
+/**
+ * Publishes a post or page.
+ *
+ * Its address is made from the title. It is dated now, in the site's time zone, in the default language, and by the
+ * system's user with the e-mail address of the active user; a post lies in the default category.
+ *
+ * Needs authority: an active agent or admin, or SB_FORCE_ADMIN.
+ *
+ * @param string $post_title the title
+ * @param string $post_content the text, HTML
+ * @param string $post_type post, page or another type: up to 20 characters a-z, 0-9, _ and -
+ * @return numeric-string|SBError the id of the post
+ * @errors SBError cms-not-active, invalid-post-type
+ */
+function sb_cms_post($post_title, $post_content, $post_type = "post") {}
+
+/**
+ * Stores an option. Arrays are serialized; false, null and true become '', '' and '1'.
+ *
+ * A cache that the system keeps outside its database does not see the change.
+ *
+ * Needs authority: an active agent or admin, or SB_FORCE_ADMIN.
+ *
+ * @param string $name the name, up to 191 characters
+ * @param mixed $value the value
+ * @return numeric-string|true|SBError the id of the option; true when false was to be stored and there was no such option
+ * @errors SBError cms-not-active, too-long
+ */
+function sb_cms_update_option($name, $value) {}
+
+/**
+ * Returns an option as the content-management system reads it: numbers as text, arrays as arrays. An option that holds
+ * an object comes as its stored text.
+ *
+ * @param string $name the name
+ * @return mixed|false|SBError the value; false when there is none
+ * @errors SBError cms-not-active
+ */
+function sb_cms_get_option($name) {}
+
+/**
+ * Returns the URL of an image, or of another attachment.
+ *
+ * @param int|string $id the id of the attachment
+ * @return string|SBError the URL; empty when there is no such attachment
+ * @errors SBError cms-not-active
+ */
+function sb_cms_get_image($id) {}
+
+/**
+ * Returns the URL of the site, without a slash at its end.
+ *
+ * @return string|SBError
+ * @errors SBError cms-not-active
+ */
+function sb_cms_site_url() {}
+
+/**
+ * Returns the settings of the multilingual plugin.
+ *
+ * @param string $plugin polylang or wpml; not given: the one of the setting cms-multilingual-plugin, else the one that
+ *     the site runs
+ * @return array{default: string, languages: list<string>, post-types: list<string>, taxonomies: list<string>, link-type: int, plugin: 'polylang'|'wpml'}|false|SBError default and languages are language codes; link-type is the plugin's own number: of polylang 0 not in links, 1 folder, 2 subdomain, 3 domain, of wpml 1 folder, 2 domain, 3 parameter; false without the plugin
+ * @errors SBError cms-not-active
+ */
+function sb_cms_language_settings($plugin = false) {}
+
+/**
+ * Returns the translation of a page or post into the language of the active user.
+ *
+ * @param int|string $id the id of the page
+ * @return numeric-string|SBError the id of the translation; the given one when there is none
+ * @errors SBError cms-not-active
+ */
+function sb_cms_language_get_page_id($id) {}
+
+// Shop integration
+
+/**
+ * Returns the customer whose session it is.
+ *
+ * @param string $session_key the key, from sb_shop_get_session_key
+ * @return array{customer_id: string, user_id: string, username: string, first_name: string, last_name: string, email: string, date_last_active: string|null, date_registered: string|null, country: string, postcode: string, city: string, state: string}|false|SBError false for a guest
+ * @errors SBError shop-not-active
+ */
+function sb_shop_get_customer($session_key) {}
+
+/**
+ * Returns the orders of a user, the newest first. The shop knows the user by the e-mail address of its account.
+ *
+ * @param int|string $user_id the user
+ * @return list<array{id: string, date: string, total: string, status: string}>|SBError date is that of the site's clocks; status is the stored one: wc-on-hold, wc-processing …
+ * @errors SBError shop-not-active
+ */
+function sb_shop_get_user_orders($user_id) {}
+
+/**
+ * Returns an order.
+ *
+ * @param int|string $order_id the order
+ * @return array{id: string, date: string, total: string, status: string, products: list<array{name: string, id: string, quantity: string, price: string}>, billing_address: array<string, string>, shipping_address: array<string, string>, currency_symbol: string}|false|SBError price is what one costs after discounts, without taxes; the id of a deleted product is 0; date is that of the site's clocks
+ * @errors SBError shop-not-active
+ */
+function sb_shop_get_order($order_id) {}
+
+/**
+ * Returns a published product, or a variation of one.
+ *
+ * @param int|string $product_id the product
+ * @return array{id: string, name: string, description: string, price: string, image: string, rating: string, url: string}|false|SBError price is the stored number, empty when there is none; image is empty when there is none
+ * @errors SBError shop-not-active
+ */
+function sb_shop_get_product($product_id) {}
+
+/**
+ * Returns a page of 100 published products, the newest first.
+ *
+ * @param array<array-key, mixed>|string $filters category, tag, attribute_term: slugs, ids or names, with all below
+ *     them; taxonomy: a map of a taxonomy's name to such; attribute: names, or a map of a name to terms; min_price,
+ *     max_price; stock_status: instock, outofstock, onbackorder; featured, on_sale: true; sku; search: a text in the
+ *     name; include, exclude: ids; after, before: a time of the site's clocks; orderby: date, modified, title, id,
+ *     menu_order, price, popularity or rating; order: asc or desc. Lists are arrays or have commas; others are ignored
+ * @param int|string $pagination the page, from 0
+ * @param string $language only products of this language
+ * @return list<array{id: string, name: string, description: string, date: string, price: string, image: string, rating: string, url: string}>|SBError
+ * @errors SBError shop-not-active
+ */
+function sb_shop_get_products($filters = [], $pagination = 0, $language = false) {}
+
+/**
+ * Returns the newest 100 published products whose names hold a text; case and accents do not count.
+ *
+ * @param string $search the text
+ * @return list<array{id: string, name: string, description: string, date: string, price: string, image: string, rating: string, url: string}>|SBError as sb_shop_get_products
+ * @errors SBError shop-not-active
+ */
+function sb_shop_search_products($search) {}
+
+/**
+ * Returns all categories or tags of products, by their names.
+ *
+ * @param string $type category or tag
+ * @param string $language only those of this language
+ * @return list<array{id: string, name: string, slug: string}>|SBError names are as stored, with & as &amp;
+ * @errors SBError shop-not-active
+ */
+function sb_shop_get_taxonomies($type, $language = false) {}
+
+/**
+ * Returns the attributes of products that the whole shop knows, and their terms.
+ *
+ * @param string $type attribute for the attributes, terms for the names of their terms; not given: both
+ * @param string $language only terms of this language, of attributes that are translated
+ * @return array<string, array{id: string, name: string, slug: string, terms: list<array{id: string, name: string, slug: string}>}>|list<array{name: string}>|list<array{id: string, name: string, slug: string}>|SBError both: by the name of the attribute's taxonomy (pa_color)
+ * @errors SBError shop-not-active
+ */
+function sb_shop_get_attributes($type = false, $language = false) {}
+
+/**
+ * Returns the id of the published product of a name; of several the oldest.
+ *
+ * @param string $name the name; case and accents count only where another has them
+ * @return string|false|SBError
+ * @errors SBError shop-not-active
+ */
+function sb_shop_get_product_id_by_name($name) {}
+
+/**
+ * Returns the URLs of a product's images: the main one, then the gallery.
+ *
+ * @param int|string $product_id the product
+ * @return list<string>|SBError
+ * @errors SBError shop-not-active
+ */
+function sb_shop_get_product_images($product_id) {}
+
+/**
+ * Returns the categories and tags of a product.
+ *
+ * @param int|string $product_id the product
+ * @return list<array{term_id: string, name: string, slug: string, term_group: string, taxonomy: 'product_cat'|'product_tag'}>|SBError
+ * @errors SBError shop-not-active
+ */
+function sb_shop_get_product_taxonomies($product_id) {}
+
+/**
+ * Returns the attribute that has a term.
+ *
+ * @param string $term_name the term: Blue
+ * @return array{id: string, name: string, slug: string}|false|SBError
+ * @errors SBError shop-not-active
+ */
+function sb_shop_get_attribute_by_term($term_name) {}
+
+/**
+ * Returns the attribute of a name.
+ *
+ * @param string $name its name, or its slug: Color, color, pa_color
+ * @return array{id: string, name: string, slug: string}|false|SBError
+ * @errors SBError shop-not-active
+ */
+function sb_shop_get_attribute_by_name($name) {}
+
+/**
+ * Says whether a product or variation can be ordered: it is in stock or on backorder.
+ *
+ * @param int|string $product_id the product
+ * @return bool|SBError
+ * @errors SBError shop-not-active
+ */
+function sb_shop_is_in_stock($product_id) {}
+
+/**
+ * Makes a coupon.
+ *
+ * @param mixed $discount percent from 1 to 100
+ * @param string $expiration a number and a unit: 2 days, 30 minutes, 45 seconds; also hours, weeks, months (of 30
+ *     days) and years
+ * @param list<int|string>|string $product_id ids of products, between commas or as a list; not given: it is good for
+ *     everything
+ * @param int|string $user_id whom it is made out to, by the e-mail address; not given: it is good for everyone
+ * @return array{string, int|float}|'user-not-found'|SBError the code and the discount
+ * @errors user-not-found; SBError shop-not-active, invalid-discount, invalid-expiration, missing-email
+ */
+function sb_shop_coupon($discount, $expiration, $product_id = "", $user_id = "") {}
+
+/**
+ * Says whether a coupon is made out to a user, by the e-mail address or a pattern of it.
+ *
+ * @param int|string $user_id the user
+ * @return bool|SBError
+ * @errors SBError shop-not-active
+ */
+function sb_shop_coupon_check($user_id) {}
+
+/**
+ * Deletes the expired coupons that sb_shop_coupon has made; those of the merchant stay.
+ *
+ * @return true|SBError
+ * @errors SBError shop-not-active
+ */
+function sb_shop_coupon_delete_expired() {}
+
+/**
+ * Returns the average of ratings; 0 when there are none.
+ *
+ * @param list<mixed>|string $rating numbers; what is none is left out
+ * @return int|float
+ */
+function sb_shop_rating($rating) {}
+
+/**
+ * Returns the URL of a category, a tag or a page of the shop.
+ *
+ * @param string $type category, tag, cart, shop, checkout or myaccount
+ * @param string $name the category or tag: its name or its slug
+ * @param string $language the language of the category, tag or page, where it has a translation
+ * @return string|SBError empty when there is none
+ * @errors SBError shop-not-active
+ */
+function sb_shop_get_url($type, $name = "", $language = false) {}
+
+/**
+ * Returns the cart of a session.
+ *
+ * What a shop leaves out because it is empty is an empty array. Objects in a session are left out.
+ *
+ * @param string $session_key the key; not given: that of the active user
+ * @return array{cart: array<string, array<string, mixed>>, cart_totals: array<string, mixed>, applied_coupons: list<string>, coupon_discount_totals: array<string, float>, coupon_discount_tax_totals: array<string, float>, removed_cart_contents: array<string, array<string, mixed>>, customer: array<string, mixed>}|false|SBError false when there is no such session
+ * @errors SBError shop-not-active
+ */
+function sb_shop_get_session($session_key = false) {}
+
+/**
+ * Returns the key of a user's session in the shop.
+ *
+ * @param int|string $user_id the user; not given: the active user, or the guest whom the browser's cookie of the shop
+ *     names
+ * @return string|false|SBError
+ * @errors SBError shop-not-active
+ */
+function sb_shop_get_session_key($user_id = false) {}
+
+/**
+ * Returns the names of the payment methods that are enabled, in the order of the checkout.
+ *
+ * @return list<string>|SBError
+ * @errors SBError shop-not-active
+ */
+function sb_shop_payment_methods() {}
+
+/**
+ * Returns the countries that the shop ships to, by their English names, or says whether it ships to one.
+ *
+ * @param string $country_code two letters; not given: the list
+ * @return array{string, list<array{string, string}>, bool}|bool|SBError the names as a text, a list of name and code, and true when the list is of those that it does not ship to
+ * @errors SBError shop-not-active
+ */
+function sb_shop_shipping_locations($country_code = false) {}
+
 // Notifications and messaging
+
+/**
+ * Sends an e-mail, in HTML and as plain text, by the server of the setting email-server.
+ *
+ * The header and the signature of the settings row emails stand around the message. Port 465 is encrypted from the
+ * first byte, 587 by STARTTLS, any other by STARTTLS when the server offers it; the certificate must be one that the
+ * system trusts, but for a server on the same machine. When this returns true the mail server has taken the e-mail;
+ * what then becomes of it is not known here.
+ *
+ * Limits: one recipient; a subject of 998 characters; 10 MiB for the message; 5 seconds for connecting, 30 for the
+ * whole. A process keeps one connection for 20 seconds for its next e-mail. An e-mail that the server may have taken,
+ * though its answer did not come, is never sent again.
+ *
+ * @param string $to the e-mail address
+ * @param string $subject the subject
+ * @param string $message the message, as HTML or as plain text, which keeps its line breaks
+ * @param string $sender_suffix appended to the sender's name as it is
+ * @return true|SBError
+ * @errors SBError email-error: with the mail server's text and without credentials; or because the address is none,
+ *     the address, the subject or the suffix holds a line break, or email-server is not set
+ */
+function sb_email_send($to, $subject, $message, $sender_suffix = "") {}
 
 /**
  * Sends a text message.
@@ -1105,6 +1526,38 @@ function sb_save_articles_categories($categories) {}
 function sb_article_ratings($article_id, $rating = false) {}
 
 /**
+ * Returns all automations and their translations.
+ *
+ * @return array{array<string, list<array{id: string, conditions?: list<list<mixed>>, name?: string, message?: string, type?: string, subject?: string, title?: string, profile_image?: string, color_1?: string, color_2?: string, color_3?: string, background?: string, brand?: string, icon?: string}>>, array<string, array<string, list<array{id: string, conditions?: list<list<mixed>>, name?: string, message?: string, type?: string, subject?: string, title?: string, profile_image?: string, color_1?: string, color_2?: string, color_3?: string, background?: string, brand?: string, icon?: string}>>>}|SBError
+ */
+function sb_automations_get() {}
+
+/**
+ * Saves automations. Either all of it is stored or nothing.
+ *
+ * Needs authority: an active agent or admin, or SB_FORCE_ADMIN.
+ *
+ * @param array<array-key, mixed>|string $automations map of group (emails, sms, messages, popups, design) to the list
+ *     of its automations, which takes the place of all there are in that group; one without an id gets one; groups
+ *     that are not given stay
+ * @param array<array-key, mixed>|string $translations map of language code to map of group to list of automations with
+ *     the ids of their originals; languages that are not given stay
+ * @return true|SBError
+ * @errors SBError security-error, invalid-language
+ */
+function sb_automations_save($automations, $translations = []) {}
+
+/**
+ * Judges the conditions of an automation for the active user, now.
+ *
+ * repeat_id names what happens once: the automation's id, behind it the period when it comes again.
+ *
+ * @param array<array-key, mixed>|string $automation the automation
+ * @return array{conditions: list<list<mixed>>, repeat_id: string}|false|SBError the conditions that do not hold yet, and those that only the browser can judge: browsing_time, scroll_position, referring, and the pages when the user has no current_url; false when one of them can never hold for this user
+ */
+function sb_automations_validate($automation) {}
+
+/**
  * Says whether a value is an SBError.
  *
  * @param mixed $object the value
@@ -1149,6 +1602,16 @@ function sb_json_array($json, $default = []) {}
  * @return string|false the text; false when it was not encrypted with this installation's key or was changed since
  */
 function sb_encryption($string, $encrypt = true) {}
+
+/**
+ * Archives the channels of the team-messaging workspace that the app is in, but for the general one.
+ *
+ * One run archives up to 20 of them, as many as the service lets within a minute: run it again for more.
+ *
+ * @return true|string|SBError
+ * @errors teamchat-not-active, SBError teamchat-error when the service refuses or cannot be reached
+ */
+function sb_archive_teamchat_channels() {}
 
 /**
  * Writes rows into a CSV file of the uploads (RFC 4180), in place of one that has the name already.
@@ -1244,6 +1707,54 @@ function sb_download($URL) {}
  *     file-error when it cannot be written
  */
 function sb_download_file($URL, $file_name = false, $mime = false) {}
+
+/**
+ * Returns the installed versions.
+ *
+ * The core is in the library itself; an app has a version of its own where sb_app_activation has installed it.
+ *
+ * @return array{sb: string, chatbot: string, teamchat: string}
+ */
+function sb_get_versions() {}
+
+/**
+ * Updates the service and all apps that have a licence key, from the source of the settings update-url and update-key.
+ *
+ * A source holds, for sb and each app, a release NAME.json of the form {"product", "version", "file", "sha256"}, its
+ * Ed25519 signature NAME.json.sig in base64, and the zip archive that it names. The files of an archive take the place
+ * of the folder include, or apps/NAME, at once; what was there is kept beside it as include.previous. Translations of
+ * the installation stay. An older release than the installed one is refused.
+ *
+ * Needs authority: an active agent or admin, or SB_FORCE_ADMIN.
+ *
+ * @return 'success'|SBError the string success
+ * @errors SBError security-error without authority, configuration without a source, update-error when the source fails
+ *     or a signature does not fit, invalid-package, older-release, update-running, file-error
+ */
+function sb_update() {}
+
+/**
+ * Returns the licence key of an app.
+ *
+ * Needs authority: an active agent or admin, or SB_FORCE_ADMIN.
+ *
+ * @param string $app_name teamchat or chatbot
+ * @return string|false|SBError the key; false when none is stored
+ * @errors SBError security-error without authority
+ */
+function sb_app_get_key($app_name) {}
+
+/**
+ * Downloads an app with its licence key, installs it as sb_update does, keeps the key and turns the app on.
+ *
+ * Needs authority: an active agent or admin, or SB_FORCE_ADMIN.
+ *
+ * @param string $app_name teamchat or chatbot
+ * @param string $key the licence key
+ * @return 'success'|SBError the string success
+ * @errors SBError invalid-key when the source does not accept the key; others as sb_update
+ */
+function sb_app_activation($app_name, $key) {}
 
 /**
  * Deletes visitors who were not active for 24 hours, with their conversations, and messages that have lain in the

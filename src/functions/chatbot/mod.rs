@@ -186,8 +186,8 @@ functions! {
     ///
     /// @param $url_part the path behind the version (chat/completions); it may have parameters
     /// @param $post_fields a map or its JSON text: the body of a POST, the parameters of a GET or DELETE, the fields of
-    ///     an UPLOAD. There a CURLFile, the path of a file in the folder uploads (relative to it or absolute, also behind
-    ///     @) and an http(s) link are sent as files of up to 100 MiB, a link's of up to 20 MiB
+    ///     an UPLOAD. There a CURLFile, the path of a file in the folder uploads (relative to it or absolute, also
+    ///     behind an @) and an http(s) link are sent as files of up to 100 MiB, a link's of up to 20 MiB
     /// @param $type GET, POST, UPLOAD or DELETE
     /// @return the service's response, be it an error response; what is no JSON, as sound is, as it came
     /// @errors SBError llm-not-active, configuration, invalid-method, file-not-found, invalid-file-name, too-long; the
