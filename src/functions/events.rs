@@ -34,6 +34,10 @@ pub(super) enum Event {
     ConversationAssigned,
     /// A conversation was moved to another department.
     DepartmentUpdated,
+    /// Somebody rated a conversation.
+    Rating,
+    /// An agent wrote an internal note.
+    NoteAdded,
     /// Somebody rated an article.
     ArticleRating,
     /// An e-mail was handed to the mail server.
@@ -55,6 +59,8 @@ impl Event {
             Self::ConversationStatusUpdated => "conversation-status-updated",
             Self::ConversationAssigned => "conversation-assigned",
             Self::DepartmentUpdated => "department-updated",
+            Self::Rating => "rating",
+            Self::NoteAdded => "note-added",
             Self::ArticleRating => "article-rating",
             Self::EmailSent => "email-sent",
         }

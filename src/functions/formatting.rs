@@ -364,7 +364,7 @@ impl<'a> Parser<'a> {
             }
             match token.kind {
                 Kind::Text | Kind::Tick | Kind::Fence => {
-                    self.pieces.push(Piece::Text(self.text(token.begin, token.end)))
+                    self.pieces.push(Piece::Text(self.text(token.begin, token.end)));
                 }
                 Kind::Link => self.pieces.push(Piece::Link(self.text(token.begin, token.end))),
                 Kind::Break => {

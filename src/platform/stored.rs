@@ -45,6 +45,10 @@ const LOCKED_ROW: &str = "
     WHERE name = ?
     FOR UPDATE";
 
+const REMOVE_ROW: &str = "
+    DELETE FROM sb_settings
+    WHERE name = ?";
+
 /// What the name of a row may have.
 const NAME_LIMIT: usize = 191;
 
@@ -100,8 +104,19 @@ impl Transaction<'_> {
     /// A row, which nobody else can change any more; null when there is none, or what is no JSON.
     pub async fn locked_row(&mut self, name: &str) -> Result<Value> {
         self.execute(LOCK_ROW, params![name]).await?;
+        Ok(self.existing_row(name).await?.unwrap_or_default())
+    }
+
+    /// A row that there is, which nobody else can change any more. What is no JSON counts as no row.
+    pub async fn existing_row(&mut self, name: &str) -> Result<Option<Value>> {
         let row: Option<(Option<Vec<u8>>,)> = self.row(LOCKED_ROW, params![name]).await?;
-        Ok(row.and_then(|(text,)| json::decode(&text?)).unwrap_or_default())
+        Ok(row.and_then(|(text,)| json::decode(&text?)))
+    }
+
+    /// Takes a row away.
+    pub async fn remove_row(&mut self, name: &str) -> Result<()> {
+        self.execute(REMOVE_ROW, params![name]).await?;
+        Ok(())
     }
 
     /// The rows whose names begin so, which nobody else can change any more.

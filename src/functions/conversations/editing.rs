@@ -4,13 +4,14 @@ use super::attachments;
 use super::sending::{TEXT_LIMIT, stored_payload};
 use crate::contract::args::Items;
 use crate::contract::error::{Code, Error, Result};
-use crate::contract::ids::MessageId;
+use crate::contract::ids::{ConversationId, MessageId, UserId};
 use crate::contract::{Map, Value};
 use crate::functions::events::{Event, Followers};
 use crate::params;
 use crate::platform::Context;
 use crate::platform::context::refuse_foreign;
-use crate::platform::db::OnUnknown;
+use crate::platform::db::{OnUnknown, Transaction};
+use crate::platform::outbox::Recorded;
 
 /// What a deleted message holds: whoever polls sees that it is gone.
 const DELETED: &str = r#"{"event":"delete-message"}"#;
@@ -29,10 +30,25 @@ const UPDATE: &str = "
     WHERE id = ?";
 
 /// What is to be different; `None` stays as it is.
-struct Change {
+pub(super) struct Change {
     text: Option<String>,
     attachments: Option<String>,
     payload: Option<String>,
+}
+
+impl Change {
+    /// What is given, when it can be stored.
+    pub(super) fn of(text: Option<String>, attachments: Items, payload: Map) -> Result<Self> {
+        let given = |text: String| Some(text).filter(|text| !text.is_empty());
+        if text.as_ref().is_some_and(|text| text.len() > TEXT_LIMIT) {
+            return Err(Error::too_long("message", "65535 bytes"));
+        }
+        Ok(Self {
+            text,
+            attachments: given(attachments::stored(attachments)?),
+            payload: given(stored_payload(payload)?),
+        })
+    }
 }
 
 /// Changes what is given.
@@ -43,15 +59,7 @@ pub(super) async fn update_message(
     attachments: Items,
     payload: Map,
 ) -> Result<bool> {
-    let given = |text: String| Some(text).filter(|text| !text.is_empty());
-    let change = Change {
-        text: message,
-        attachments: given(attachments::stored(attachments)?),
-        payload: given(stored_payload(payload)?),
-    };
-    if change.text.as_ref().is_some_and(|text| text.len() > TEXT_LIMIT) {
-        return Err(Error::too_long("message", "65535 bytes"));
-    }
+    let change = Change::of(message, attachments, payload)?;
     store(cx, message_id, change, Event::MessageUpdated).await
 }
 
@@ -71,26 +79,43 @@ async fn store(cx: &Context<'_>, message_id: MessageId, change: Change, event: E
     let recorded = cx
         .database()?
         .transaction(OnUnknown::Repeat, async |transaction| {
-            let known: Option<(u32, u32)> = transaction.row(LOCK_MESSAGE, params![message_id]).await?;
-            let (conversation, owner) = known.ok_or(Code::MessageNotFound)?;
-            refuse_foreign(restricted_to, owner.into())?;
-            let Change {
-                text,
-                attachments,
-                payload,
-            } = &change;
-            let params = params![text.as_ref(), attachments.as_ref(), payload.as_ref(), message_id];
-            transaction.execute(UPDATE, params).await?;
-            let data = || {
-                Value::map([
-                    ("message_id", message_id.into()),
-                    ("conversation_id", conversation.to_string().into()),
-                    ("message", text.clone().map_or(Value::Null, Value::from)),
-                ])
-            };
-            followers.record(transaction, event, data).await
+            let (conversation, owner) = lock(transaction, message_id).await?;
+            refuse_foreign(restricted_to, owner)?;
+            apply(transaction, &followers, (conversation, message_id), &change, event).await
         })
         .await?;
     cx.after_commit(recorded);
     Ok(true)
+}
+
+/// Locks a message. Gives its conversation and whose that is.
+pub(super) async fn lock(transaction: &mut Transaction<'_>, message_id: MessageId) -> Result<(ConversationId, UserId)> {
+    let known: Option<(u32, u32)> = transaction.row(LOCK_MESSAGE, params![message_id]).await?;
+    let (conversation, owner) = known.ok_or(Code::MessageNotFound)?;
+    Ok((conversation.into(), owner.into()))
+}
+
+/// Changes a message that is locked, and records the event.
+pub(super) async fn apply(
+    transaction: &mut Transaction<'_>,
+    followers: &Followers<'_>,
+    (conversation, message_id): (ConversationId, MessageId),
+    change: &Change,
+    event: Event,
+) -> Result<Vec<Recorded>> {
+    let Change {
+        text,
+        attachments,
+        payload,
+    } = change;
+    let params = params![text.as_ref(), attachments.as_ref(), payload.as_ref(), message_id];
+    transaction.execute(UPDATE, params).await?;
+    let data = || {
+        Value::map([
+            ("message_id", message_id.into()),
+            ("conversation_id", conversation.into()),
+            ("message", text.clone().map_or(Value::Null, Value::from)),
+        ])
+    };
+    followers.record(transaction, event, data).await
 }

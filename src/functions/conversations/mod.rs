@@ -2,12 +2,15 @@
 
 mod access;
 pub(crate) mod attachments;
+mod busy;
 mod changing;
 mod closing;
 mod editing;
 mod history;
 mod inbox;
+mod notes;
 mod opening;
+mod rating;
 mod reading;
 mod routing;
 mod sending;
@@ -249,6 +252,77 @@ functions! {
     /// @param $conversation_id the conversation
     async fn sb_conversation_security_error(conversation_id: ConversationId) -> "bool|SBError"
         => access::conversation_security_error;
+
+    /// Rates a conversation. A second rating replaces the first.
+    ///
+    /// It is kept in the settings row ratings: conversation id → {rating, agent_id, user_id, message, creation_time}.
+    /// Rated is the conversation's agent, else the agent who answered last.
+    ///
+    /// @param $settings conversation_id and rating, 1 for positive and 0 for negative; also as a map within, under settings
+    /// @param $payload the payload that the message gets, with $message_id
+    /// @param $message_id the message that asked for the rating
+    /// @param $message what the user says to it, up to 65,535 bytes; with $message_id also the new text of that message
+    /// @param $user_id who rates; not given: the user of the conversation
+    /// @errors conversation-not-found, invalid-rating, message-not-found, also for a message of another conversation;
+    ///     SBError too-long, security-error
+    async fn sb_set_rating(
+        settings: Map,
+        payload: Map = false,
+        message_id: Option<MessageId> = false,
+        message: Option<String> = false,
+        user_id: Option<UserId> = false,
+    ) -> "true|'conversation-not-found'|'invalid-rating'|'message-not-found'|SBError" => rating::set_rating;
+
+    /// Counts the ratings of an agent: positive ones and negative ones.
+    ///
+    /// Where the settings row ratings knows nothing of a conversation, one in the payload of its messages counts for its
+    /// agent.
+    ///
+    /// @param $user_id the agent
+    async fn sb_get_rating(user_id: UserId) -> "array{int, int}|SBError" => rating::get_rating;
+
+    /// Says that an agent answers in a conversation: it is busy for 2 hours, or until the agent opens another one.
+    ///
+    /// @param $conversation_id the conversation
+    /// @param $agent_id the agent; not given: the active user
+    /// @errors conversation-not-found, user-not-found when no agent is given and nobody is active; SBError security-error
+    async fn sb_set_agent_active_conversation(conversation_id: ConversationId, agent_id: Option<UserId> = false)
+        -> "true|'conversation-not-found'|'user-not-found'|SBError" => busy::set_agent_active_conversation;
+
+    /// Says whether an agent answers in a conversation: since 2 hours at most.
+    ///
+    /// @param $agent_id the conversation, in spite of its name
+    /// @param $skip an agent who does not count; not given: all do
+    /// @errors conversation-not-found; SBError security-error
+    async fn sb_is_active_conversation_busy(agent_id: ConversationId, skip: Option<UserId> = -1)
+        -> "bool|'conversation-not-found'|SBError" => busy::is_active_conversation_busy;
+
+    /// Returns the internal notes of a conversation, oldest first.
+    ///
+    /// @param $conversation_id the conversation
+    /// @errors conversation-not-found; SBError security-error
+    async fn sb_get_notes(conversation_id: ConversationId)
+        -> "list<array{id: int, user_id: string, name: string, message: string}>|'conversation-not-found'|SBError"
+        => notes::get_notes;
+
+    /// Adds an internal note to a conversation.
+    ///
+    /// @param $conversation_id the conversation
+    /// @param $user_id the agent or admin who writes it
+    /// @param $name the name that is shown with it, up to 201 characters
+    /// @param $message the text, up to 65,535 bytes
+    /// @return the id of the note, which no other of the conversation has or had
+    /// @errors conversation-not-found, user-not-found, empty-message; SBError too-long, security-error
+    async fn sb_add_note(conversation_id: ConversationId, user_id: UserId, name: String, message: String)
+        -> "int|'conversation-not-found'|'user-not-found'|'empty-message'|SBError" => notes::add_note;
+
+    /// Deletes an internal note.
+    ///
+    /// @param $conversation_id the conversation
+    /// @param $note_id the note; one that there is not is deleted already
+    /// @errors conversation-not-found; SBError security-error
+    async fn sb_delete_note(conversation_id: ConversationId, note_id: i64) -> "true|'conversation-not-found'|SBError"
+        => notes::delete_note;
 
     /// Returns a message as HTML.
     ///

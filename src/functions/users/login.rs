@@ -141,8 +141,8 @@ async fn by_password(cx: &Context<'_>, email: &str, password: &[u8]) -> Result<O
     let began = Instant::now();
     let record = look(cx, email, password).await?;
     if record.is_none() {
-        let begun = Duration::from_nanos(began.elapsed().subsec_nanos().into());
-        tokio::time::sleep(STEP.saturating_sub(begun)).await;
+        let passed = Duration::from_nanos(began.elapsed().subsec_nanos().into());
+        tokio::time::sleep(STEP.saturating_sub(passed)).await;
     }
     Ok(record)
 }
