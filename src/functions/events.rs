@@ -36,6 +36,8 @@ pub(super) enum Event {
     DepartmentUpdated,
     /// Somebody rated an article.
     ArticleRating,
+    /// An automation ran.
+    AutomationRun,
     /// An e-mail was handed to the mail server.
     EmailSent,
 }
@@ -56,6 +58,7 @@ impl Event {
             Self::ConversationAssigned => "conversation-assigned",
             Self::DepartmentUpdated => "department-updated",
             Self::ArticleRating => "article-rating",
+            Self::AutomationRun => "automation-run",
             Self::EmailSent => "email-sent",
         }
     }
