@@ -3,7 +3,7 @@
 //! `tests/support/mariadb cargo test --test automations`
 
 // A test fails by panicking, in its helpers too.
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 #[allow(dead_code)]
 #[path = "support/mail.rs"]
