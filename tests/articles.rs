@@ -7,50 +7,17 @@
 
 mod support;
 
-use std::sync::Barrier;
-use std::thread;
-
 use sb::contract::{Key, Value};
-use support::bench::Installation;
 use support::case::Given;
-use support::core::Core;
-use support::database::{Database, Server};
+use support::scene::{Scene, answer};
 
-/// A database, and those who work on it.
-struct Scene {
-    server: Server,
-    database: Database,
-}
-
-impl Scene {
-    fn new(test: &str, schema: &str) -> Self {
-        let server = Server::of_environment().unwrap();
-        let given = Given {
-            schema: schema.to_owned(),
-            ..Given::default()
-        };
-        let database = Database::create(&server, &format!("{test} {schema}"), &given).unwrap();
-        Self { server, database }
-    }
-
-    /// Runs `work` in so many threads at once.
-    fn at_once(&self, workers: usize, work: impl Fn(usize, &Core) + Sync) {
-        let start = Barrier::new(workers);
-        thread::scope(|scope| {
-            for worker in 0..workers {
-                let (work, start) = (&work, &start);
-                scope.spawn(move || {
-                    let core = Core::open(Installation {
-                        force_admin: true,
-                        ..Installation::of(&self.server, &self.database)
-                    });
-                    core.call("sb_get_articles", []).unwrap();
-                    start.wait();
-                    work(worker, &core);
-                });
-            }
-        });
-    }
+fn scene(test: &str, schema: &str) -> Scene {
+    let given = Given {
+        schema: schema.to_owned(),
+        force_admin: true,
+        ..Given::default()
+    };
+    Scene::of(&format!("{test} {schema}"), &given)
 }
 
 fn list(value: Value) -> Vec<Value> {
@@ -64,7 +31,7 @@ fn list(value: Value) -> Vec<Value> {
 fn no_rating_is_lost() {
     const WORKERS: usize = 4;
     const RATINGS: usize = 100;
-    let scene = Scene::new("ratings", "generation-4");
+    let scene = scene("ratings", "generation-4");
     scene.at_once(WORKERS, |worker, core| {
         for turn in 0..RATINGS {
             let rating = Value::Int(i64::from(worker % 2 == 0));
@@ -73,12 +40,12 @@ fn no_rating_is_lost() {
             } else {
                 worker.to_string()
             };
-            let added = core.call("sb_article_ratings", [article.into(), rating]);
-            assert_eq!(added.unwrap(), Value::Bool(true));
+            let added = answer(core, "sb_article_ratings", [article.into(), rating]);
+            assert_eq!(added, Value::Bool(true));
         }
     });
     scene.at_once(1, |_, core| {
-        let ratings = |article: &str| list(core.call("sb_article_ratings", [article.into()]).unwrap());
+        let ratings = |article: &str| list(answer(core, "sb_article_ratings", [article.into()]));
         let shared = ratings("shared");
         assert_eq!(shared.len(), WORKERS * RATINGS / 2);
         assert_eq!(
@@ -98,7 +65,7 @@ fn of_saves_that_meet_one_stands_whole() {
     const SAVES: usize = 25;
     const ARTICLES: usize = 45;
     for schema in ["generation-4", "generation-5"] {
-        let scene = Scene::new("saves", schema);
+        let scene = scene("saves", schema);
         scene.at_once(WORKERS, |worker, core| {
             for turn in 0..SAVES {
                 let mark = Value::from(format!("{worker}/{turn}"));
@@ -111,13 +78,13 @@ fn of_saves_that_meet_one_stands_whole() {
                 };
                 let articles: Vec<Value> = (0..ARTICLES - worker).map(article).collect();
                 let translations = Value::map([("de", Value::from(articles.clone()))]);
-                let saved = core.call("sb_save_articles", [articles.into(), Value::Null, translations]);
-                assert_eq!(saved.unwrap(), Value::Bool(true), "{schema}");
+                let saved = answer(core, "sb_save_articles", [articles.into(), Value::Null, translations]);
+                assert_eq!(saved, Value::Bool(true), "{schema}");
             }
         });
         scene.at_once(1, |_, core| {
             let all = [Value::Null, Value::Null, true.into(), Value::Null, "all".into()];
-            let articles = list(core.call("sb_get_articles", all).unwrap());
+            let articles = list(answer(core, "sb_get_articles", all));
             let title = |article: &Value| article.get(&Key::from("title")).unwrap().clone();
             let last = title(&articles[0]);
             let worker: usize = last.as_str().unwrap().split('/').next().unwrap().parse().unwrap();

@@ -3,8 +3,11 @@
 //! `tests/support/mariadb cargo test --test automations`
 
 // A test fails by panicking, in its helpers too.
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
+#[allow(dead_code)]
+#[path = "support/mail.rs"]
+mod mail;
 #[allow(dead_code)]
 #[path = "support/openapi.rs"]
 mod openapi;
@@ -125,7 +128,54 @@ fn a_text_message_goes_through_the_outbox_with_or_without_its_table() {
         if table {
             scene.expect(
                 "SELECT channel, event, CAST(state AS CHAR) AS state FROM sb_outbox",
-                &[("channel", "sms"), ("event", "automation-run"), ("state", "2")],
+                &[("channel", "sms"), ("event", "sms"), ("state", "2")],
+            );
+        }
+        scene.database.drop();
+    }
+}
+
+#[test]
+fn an_email_goes_through_the_outbox_in_the_language_of_the_user() {
+    for table in [true, false] {
+        let server = mail::MailServer::plain();
+        let settings = format!(
+            r#"UPDATE sb_settings SET value = '{{"email-server":[{{"email-server-host":["127.0.0.1","text"],
+                "email-server-port":["{}","number"],"email-server-from":["support@support.example","text"]}},"multi-input"]}}'
+                WHERE name = 'settings'"#,
+            server.port
+        );
+        let automations = row(
+            "emails",
+            r#"[{"id":"e","subject":"Welcome","message":"<p>Hello!</p>","conditions":[["user_type","is-user"]]}]"#,
+        );
+        let german = row(
+            "translations-de",
+            r#"{"emails":[{"id":"e","subject":"Willkommen","message":"<p>Grüß Gott!</p>"}]}"#,
+        );
+        let language =
+            "INSERT INTO sb_users_data (user_id, slug, name, value) VALUES (3, 'language', 'Language', 'de-AT')";
+        let sql = [settings.as_str(), &automations, &german, language];
+        let sql: Vec<&str> = sql.into_iter().chain(table.then_some(TABLE)).collect();
+        let mut scene = Scene::new("email", &sql);
+        let core = core_of(&scene);
+        for _ in 0..2 {
+            assert_eq!(answer(&core, "sb_automations_run_all", []), Value::List(vec![]));
+        }
+        assert!(server.seen("email").is_empty(), "the request goes on");
+        core.end();
+        let email = server.email();
+        assert_eq!(email["recipients"], serde_json::json!(["carla@customer.example"]));
+        assert_eq!(mail::headers(&email, "subject"), ["Willkommen"]);
+        assert!(email.to_string().contains("Grüß Gott!"), "{email:#}");
+        if table {
+            scene.expect(
+                "SELECT channel, target, CAST(state AS CHAR) AS state FROM sb_outbox",
+                &[
+                    ("channel", "email"),
+                    ("target", "carla@customer.example"),
+                    ("state", "2"),
+                ],
             );
         }
         scene.database.drop();

@@ -40,6 +40,8 @@ pub(super) enum Event {
     NoteAdded,
     /// Somebody rated an article.
     ArticleRating,
+    /// An automation ran.
+    AutomationRun,
     /// An e-mail was handed to the mail server.
     EmailSent,
 }
@@ -62,6 +64,7 @@ impl Event {
             Self::Rating => "rating",
             Self::NoteAdded => "note-added",
             Self::ArticleRating => "article-rating",
+            Self::AutomationRun => "automation-run",
             Self::EmailSent => "email-sent",
         }
     }

@@ -11,6 +11,7 @@ use crate::functions::language::stored_language;
 use crate::functions::settings::get_multilingual_setting;
 use crate::params;
 use crate::platform::Context;
+use crate::platform::outbox::{Channel, Delivery};
 use crate::providers::sms::{Account, MEDIA_LIMIT};
 
 functions! {
@@ -86,6 +87,36 @@ struct Recipient {
     is_staff: bool,
     /// The token of the customer whose conversation it is.
     token: Option<String>,
+}
+
+/// What a text message in the outbox is called there.
+const EVENT: &str = "sms";
+
+/// Whether the service is set.
+pub(super) async fn is_open(cx: &Context<'_>) -> Result<bool> {
+    let settings = cx.settings().await?;
+    let is_set = |name: &&str| settings.text(name).is_some();
+    Ok(["sms-user", "sms-token", "sms-sender"].iter().all(is_set))
+}
+
+/// A text message as the outbox keeps it.
+pub(super) fn delivery(phone: &str, message: &str) -> Delivery {
+    Delivery {
+        channel: Channel::Sms,
+        event: EVENT.to_owned(),
+        target: Some(phone.to_owned()),
+        payload: Value::map([("message", message.into())]),
+    }
+}
+
+/// Sends what waits in the outbox: the message alone.
+pub(super) async fn deliver(cx: &Context<'_>, delivery: &Delivery) -> Result<()> {
+    let message = delivery.payload.get(&Key::from("message")).cloned();
+    let message = message.and_then(String::from_value).unwrap_or_default();
+    let to = delivery.target.clone().unwrap_or_default();
+    send_sms(cx, message, to, false, None, Items(Vec::new()))
+        .await
+        .map(drop)
 }
 
 async fn send_sms(

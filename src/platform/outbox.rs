@@ -101,25 +101,28 @@ pub enum Channel {
     Webhook,
     /// The mail server of the setting `email-server`.
     Email,
+    /// The service of the setting `sms`.
+    Sms,
 }
 
 impl Channel {
-    const ALL: [Self; 2] = [Self::Webhook, Self::Email];
+    const ALL: [Self; 3] = [Self::Webhook, Self::Email, Self::Sms];
 
     const fn text(self) -> &'static str {
         match self {
             Self::Webhook => "webhook",
             Self::Email => "email",
+            Self::Sms => "sms",
         }
     }
 
     /// Whether a delivery that failed so may be tried again. The receiver of a webhook knows a repetition by its id; who
-    /// gets an e-mail twice has it twice, and what was refused for good will be refused again.
+    /// gets an e-mail or a text twice has it twice, and what was refused for good will be refused again.
     fn may_repeat(self, failure: &Error) -> bool {
         match (self, failure) {
-            (Self::Webhook, _) | (Self::Email, Error::Database(_)) => true,
-            (Self::Email, Error::Provider(error)) => error.outcome == Outcome::NotSent,
-            (Self::Email, _) => false,
+            (Self::Webhook, _) | (Self::Email | Self::Sms, Error::Database(_)) => true,
+            (Self::Email | Self::Sms, Error::Provider(error)) => error.outcome == Outcome::NotSent,
+            (Self::Email | Self::Sms, _) => false,
         }
     }
 }

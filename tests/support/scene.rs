@@ -17,17 +17,36 @@ use super::matching::compare;
 pub struct Scene {
     pub server: Server,
     pub database: Database,
+    /// Whether all of them have authority.
+    pub force_admin: bool,
 }
 
 impl Scene {
     pub fn new(test: &str, sql: &[&str]) -> Self {
-        let server = Server::of_environment().unwrap();
         let given = Given {
             sql: sql.iter().map(|&sql| sql.to_owned()).collect(),
             ..Given::default()
         };
-        let database = Database::create(&server, test, &given).unwrap();
-        Self { server, database }
+        Self::of(test, &given)
+    }
+
+    /// One with what a case is given.
+    pub fn of(test: &str, given: &Given) -> Self {
+        let server = Server::of_environment().unwrap();
+        let database = Database::create(&server, test, given).unwrap();
+        Self {
+            server,
+            database,
+            force_admin: given.force_admin,
+        }
+    }
+
+    /// Someone who works on it.
+    pub fn core(&self) -> Core {
+        Core::open(Installation {
+            force_admin: self.force_admin,
+            ..Installation::of(&self.server, &self.database)
+        })
     }
 
     /// Runs `work` in so many threads at once, and gives what each of them gave.
@@ -36,10 +55,9 @@ impl Scene {
         thread::scope(|scope| {
             let threads: Vec<_> = (0..workers)
                 .map(|worker| {
-                    let installation = Installation::of(&self.server, &self.database);
                     let (work, start) = (&work, &start);
                     scope.spawn(move || {
-                        let core = Core::open(installation);
+                        let core = self.core();
                         // Connected before all begin.
                         assert_eq!(answer(&core, "sb_is_user_online", ["0".into()]), Value::Bool(false));
                         start.wait();

@@ -50,7 +50,7 @@ pub(super) struct Facts {
 
 /// What is known of a user.
 pub(super) struct User {
-    pub(super) user_type: Option<UserType>,
+    pub(super) kind: Option<UserType>,
     pub(super) created: NaiveDateTime,
     pub(super) email: Option<String>,
     pub(super) details: HashMap<String, String>,
@@ -165,7 +165,7 @@ impl Condition {
 
     fn judge_user(&self, name: &str, user: &User, facts: &Facts) -> Verdict {
         match name {
-            "user_type" => self.judge_type(user.user_type),
+            "user_type" => self.judge_type(user.kind),
             "returning_visitor" => self.judge_returning(facts.now - user.created > RETURNING_AFTER),
             "website" | "company" | "postal_code" => self.judge_text(user.detail(name)),
             "custom_variable" => self.judge_variable(user),
@@ -380,7 +380,7 @@ mod tests {
         Facts {
             now: time("2026-11-20 12:00:00").unwrap(),
             user: Some(User {
-                user_type: Some(user_type),
+                kind: Some(user_type),
                 created: time("2026-11-20 10:00:00").unwrap(),
                 email: None,
                 details: details.collect(),
@@ -394,10 +394,8 @@ mod tests {
         condition.judge(facts, None)
     }
 
-    #[test]
-    fn every_operator_of_every_condition_is_known() {
-        use Verdict::{Holds, Never, NotYet, OfBrowser};
-        let facts = facts(
+    fn known() -> Facts {
+        facts(
             UserType::Lead,
             &[
                 ("current_url", "https://shop.example/Cart?a=1"),
@@ -410,7 +408,13 @@ mod tests {
                 ("country_code", "AT"),
                 ("birthday", "1990-11-20"),
             ],
-        );
+        )
+    }
+
+    #[test]
+    fn every_operator_of_time_page_and_type_is_known() {
+        use Verdict::{Holds, Never, NotYet, OfBrowser};
+        let facts = known();
         for (condition, verdict) in [
             (r#"["datetime", "is-between", "2026-11-01 - 2026-11-30"]"#, Holds),
             (r#"["datetime", "2026-11-01 - 2026-11-30"]"#, Holds),
@@ -458,6 +462,16 @@ mod tests {
             (r#"["returning_visitor", "is-false"]"#, Holds),
             (r#"["returning_visitor"]"#, NotYet),
             (r#"["returning_visitor", "contains"]"#, Never),
+        ] {
+            assert_eq!(judged(condition, &facts), verdict, "{condition}");
+        }
+    }
+
+    #[test]
+    fn every_operator_of_details_is_known() {
+        use Verdict::{Holds, Never, NotYet};
+        let facts = known();
+        for (condition, verdict) in [
             (r#"["countries", "is-included", "Italy, austria"]"#, Holds),
             (r#"["countries", ["at"]]"#, Holds),
             (r#"["countries", "is-included", "Italy"]"#, NotYet),

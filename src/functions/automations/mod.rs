@@ -6,6 +6,8 @@ mod period;
 mod running;
 mod stored;
 
+pub(crate) use running::automations_run_all;
+
 use crate::contract::Map;
 use crate::functions;
 
@@ -34,6 +36,26 @@ functions! {
     ///     hold for this user
     async fn sb_automations_validate(automation: Map) -> "array{conditions: list<list<mixed>>, repeat_id: string}|false|SBError"
         => running::automations_validate;
+
+    /// Runs the automations of the active user whose conditions hold: sends their e-mails, text messages and chat
+    /// messages, in the user's language where they are translated.
+    ///
+    /// Each runs once for each user, or once in each period when it comes again, on however many servers. E-mails and text
+    /// messages go through the outbox.
+    ///
+    /// @return the automations with conditions that do not hold yet or that only the browser can judge, which are then
+    ///     their only conditions, and all popups and designs that can be shown, each with its group as type
+    async fn sb_automations_run_all() -> "list<Automation>|SBError" => running::automations_run_all;
+
+    /// Runs an automation for the active user.
+    ///
+    /// @param $automation the automation; its type is its group, and is looked up by the id when it is missing
+    /// @param $validate true to judge its conditions before, except those that only the browser can judge
+    /// @return false when it has run already, when its conditions do not hold, when nobody is active, or when the user has
+    ///     no e-mail address or phone number for it
+    /// @errors empty-message; SBError too-long
+    async fn sb_automations_run(automation: Map, validate: bool = false) -> "bool|'empty-message'|SBError"
+        => running::automations_run;
 }
 
 /// What an automation does.

@@ -1,15 +1,27 @@
-//! Judging automations for the active user.
+//! Judging and running automations for the active user. Each runs once, or once in each of its periods, however many
+//! servers come at the same time: row `automation-runs-{user id}` holds of each automation what it ran as last.
 
+use std::collections::BTreeMap;
+
+use super::Group;
 use super::conditions::{Condition, Facts, User, Verdict};
-use super::stored::id_of;
-use crate::contract::args::{Items, time};
-use crate::contract::error::Result;
+use super::stored::{ROWS, Set, id_of};
+use crate::contract::args::{Items, StatusCode, time};
+use crate::contract::error::{Error, Result};
 use crate::contract::ids::UserId;
 use crate::contract::language::Language;
+use crate::contract::status::ConversationStatus;
 use crate::contract::value::at;
-use crate::contract::{Argument, Map, Value};
+use crate::contract::{Argument, Key, Map, Value};
+use crate::functions::conversations::{NewMessage, get_last_conversation_id_or_create, send};
+use crate::functions::events::{Event, Followers};
+use crate::functions::notify::{self, Email};
+use crate::functions::sms;
+use crate::functions::users::get_bot_id;
 use crate::params;
 use crate::platform::Context;
+use crate::platform::db::OnUnknown;
+use crate::platform::outbox::{self, Delivery};
 
 const USER: &str = "
     SELECT u.user_type, CAST(u.creation_time AS CHAR), u.email, d.slug, d.value
@@ -17,10 +29,18 @@ const USER: &str = "
     LEFT JOIN sb_users_data d ON d.user_id = u.id
     WHERE u.id = ?";
 
+/// Where a message is seen.
+const NEWEST_CONVERSATION: &str = "
+    SELECT MAX(id)
+    FROM sb_conversations
+    WHERE user_id = ? AND status_code <> ?";
+
 /// What is said of an automation that can run.
 struct Validation {
     /// The conditions that do not hold yet, and those of the browser.
     conditions: Vec<Value>,
+    /// Whether only the browser has to say something yet.
+    is_up_to_browser: bool,
     /// What happens once.
     repeat_id: String,
 }
@@ -35,6 +55,214 @@ pub(super) async fn automations_validate(cx: &Context<'_>, automation: Map) -> R
             ("repeat_id", validation.repeat_id.into()),
         ])
     }))
+}
+
+/// Runs what can run, and gives what the browser has to judge or to show.
+pub(crate) async fn automations_run_all(cx: &Context<'_>) -> Result<Vec<Value>> {
+    let (id, facts) = facts(cx).await?;
+    let set = Set::of(cx.stored_rows_like(ROWS).await?);
+    let runs = match id {
+        Some(id) => Map::from_value(cx.stored(&runs_row(id)).await?.unwrap_or_default()).unwrap_or_default(),
+        None => Map::new(),
+    };
+    let mut left = Vec::new();
+    for (group, automation) in set.automations() {
+        let Some(validation) = validated(automation, &facts) else {
+            continue;
+        };
+        if has_run(&runs, automation, &validation.repeat_id) {
+            continue;
+        }
+        let mut automation = set.translated(group, automation.clone(), facts.language.as_ref());
+        automation.insert("type".into(), group.name().into());
+        let is_shown = matches!(group, Group::Popups | Group::Design);
+        match id {
+            Some(id) if validation.conditions.is_empty() && !is_shown => {
+                let run = run(cx, id, &facts, group, &automation, &validation.repeat_id).await;
+                // One that cannot run stops none of the others; a database that fails stops all.
+                if let Err(error @ Error::Database(_)) = run {
+                    return Err(error);
+                }
+            }
+            _ => {
+                automation.insert("conditions".into(), validation.conditions.into());
+                left.push(automation.into());
+            }
+        }
+    }
+    Ok(left)
+}
+
+/// Runs an automation for the active user; false when it has run already, or cannot.
+pub(super) async fn automations_run(cx: &Context<'_>, automation: Map, validate: bool) -> Result<bool> {
+    let group = group_of(cx, &automation).await?;
+    let (Some(id), facts) = facts(cx).await? else {
+        return Ok(false);
+    };
+    if validate && !validated(&automation, &facts).is_some_and(|validation| validation.is_up_to_browser) {
+        return Ok(false);
+    }
+    let (_, conditions) = conditions_of(&automation).unwrap_or_default();
+    run(
+        cx,
+        id,
+        &facts,
+        group,
+        &automation,
+        &repeat_id(&automation, &conditions, &facts),
+    )
+    .await
+}
+
+const MISSHAPEN: Error = Error::Argument {
+    name: "automation",
+    expected: "an automation with its id and type",
+};
+
+/// The group of an automation: its type, else that under which it is stored.
+async fn group_of(cx: &Context<'_>, automation: &Map) -> Result<Group> {
+    let id = id_of(automation).ok_or(MISSHAPEN)?;
+    if let Some(name) = at(automation, "type").and_then(Value::as_str) {
+        return Group::ALL
+            .into_iter()
+            .find(|group| group.name() == name)
+            .ok_or(MISSHAPEN);
+    }
+    let set = Set::of(cx.stored_rows_like(ROWS).await?);
+    let mut stored = set.automations();
+    let stored = stored.find(|(_, stored)| id_of(stored).as_ref() == Some(&id));
+    stored.map(|(group, _)| group).ok_or(MISSHAPEN)
+}
+
+/// By what an automation reaches the user beside the chat.
+enum Way {
+    None,
+    Email(Email),
+    Sms(Delivery),
+}
+
+/// Claims the run, and does it; false when it was claimed before, or nothing leads to the user.
+async fn run(
+    cx: &Context<'_>,
+    id: UserId,
+    facts: &Facts,
+    group: Group,
+    automation: &Map,
+    repeat_id: &str,
+) -> Result<bool> {
+    let Some(user) = &facts.user else {
+        return Ok(false);
+    };
+    let text = |name: &'static str| {
+        let text = at(automation, name).cloned().and_then(String::from_value);
+        text.unwrap_or_default()
+    };
+    let mail = notify::Outbox::of(cx).await?;
+    let way = match group {
+        // How the chat looks is not done once: it is so on every page.
+        Group::Design => return Ok(true),
+        Group::Messages | Group::Popups => Way::None,
+        Group::Emails => match &user.email {
+            Some(address) if mail.is_open() => Way::Email(Email {
+                to: address.clone(),
+                subject: text("subject"),
+                message: text("message"),
+                language: facts.language.clone(),
+                is_automatic: true,
+                ..Email::default()
+            }),
+            _ => return Ok(false),
+        },
+        Group::Sms => match user.detail("phone") {
+            Some(phone) if sms::is_open(cx).await? => Way::Sms(sms::delivery(phone, &text("message"))),
+            _ => return Ok(false),
+        },
+    };
+    let key = Key::from(id_of(automation).ok_or(MISSHAPEN)?);
+    let followers = Followers::of(cx).await?;
+    let has_table = cx.database()?.has(outbox::TABLE).await?;
+    let row = runs_row(id);
+    let recorded = cx
+        .database()?
+        .transaction(OnUnknown::Report, async |transaction| {
+            let mut runs = Map::from_value(transaction.locked_row(&row).await?).unwrap_or_default();
+            if has_run(&runs, automation, repeat_id) {
+                return Ok(None);
+            }
+            runs.insert(key.clone(), repeat_id.into());
+            transaction
+                .put_rows(&BTreeMap::from([(row.clone(), runs.into())]))
+                .await?;
+            let mut recorded = match &way {
+                Way::None => Vec::new(),
+                Way::Email(email) => mail.put(transaction, email.clone()).await?,
+                Way::Sms(sms) => outbox::record(transaction, has_table, cx.now(), vec![sms.clone()]).await?,
+            };
+            let data = || {
+                Value::map([
+                    ("automation_id", key.to_text().as_ref().into()),
+                    ("type", group.name().into()),
+                    ("user_id", id.into()),
+                ])
+            };
+            recorded.extend(followers.record(transaction, Event::AutomationRun, data).await?);
+            Ok(Some(recorded))
+        })
+        .await?;
+    let Some(recorded) = recorded else {
+        return Ok(false);
+    };
+    if group == Group::Messages
+        && let Err(error) = write(cx, id, text("message")).await
+    {
+        // What may have been written is not written again.
+        if !error.outcome_is_unknown() {
+            release(cx, &row, &key).await?;
+        }
+        return Err(error);
+    }
+    cx.after_commit(recorded);
+    Ok(true)
+}
+
+/// Writes a message of the bot into the user's newest conversation, which is opened when there is none.
+async fn write(cx: &Context<'_>, user: UserId, text: String) -> Result<()> {
+    let params = params![user, ConversationStatus::Trash];
+    let newest: Option<(Option<u32>,)> = cx.database()?.row(NEWEST_CONVERSATION, params).await?;
+    let conversation = match newest {
+        Some((Some(id),)) => id.into(),
+        _ => get_last_conversation_id_or_create(cx, user, StatusCode::NotGiven).await?,
+    };
+    let message = NewMessage {
+        sender: get_bot_id(cx).await?,
+        conversation,
+        text,
+        attachments: Items(Vec::new()),
+        payload: Map::new(),
+        status: StatusCode::NotGiven,
+        queue: false,
+    };
+    send(cx, message).await.map(drop)
+}
+
+/// Lets an automation that did not run be run again.
+async fn release(cx: &Context<'_>, row: &str, key: &Key) -> Result<()> {
+    cx.rewrite(row, |runs| {
+        let mut runs = Map::from_value(runs).unwrap_or_default();
+        let was_there = runs.shift_remove(key).is_some();
+        Ok((was_there.then(|| runs.into()), ()))
+    })
+    .await
+}
+
+fn runs_row(user: UserId) -> String {
+    format!("automation-runs-{}", user.number())
+}
+
+/// Whether the automation has run as that already.
+fn has_run(runs: &Map, automation: &Map, repeat_id: &str) -> bool {
+    let last = id_of(automation).and_then(|id| runs.get(&Key::from(id)));
+    last.and_then(Value::as_str) == Some(repeat_id)
 }
 
 /// What conditions are judged by, and of whom.
@@ -63,7 +291,7 @@ async fn user(cx: &Context<'_>, id: UserId) -> Result<Option<User>> {
         return Ok(None);
     };
     Ok(Some(User {
-        user_type: user_type.parse().ok(),
+        kind: user_type.parse().ok(),
         created: time(&created).unwrap_or_default(),
         email: email.filter(|email| !email.is_empty()),
         details: rows
@@ -73,33 +301,45 @@ async fn user(cx: &Context<'_>, id: UserId) -> Result<Option<User>> {
     }))
 }
 
+/// The conditions of an automation, as they are stored and as they are read; `None` when one of them is none.
+fn conditions_of(automation: &Map) -> Option<(Vec<Value>, Vec<Condition>)> {
+    let Items(stored) = Items::from_value(at(automation, "conditions").cloned().unwrap_or_default())?;
+    let read = stored.iter().map(|condition| Condition::read(condition.clone()));
+    let read = read.collect::<Option<_>>()?;
+    Some((stored, read))
+}
+
 /// Judges every condition; `None` when one of them can never hold.
 fn validated(automation: &Map, facts: &Facts) -> Option<Validation> {
-    let stored = at(automation, "conditions").cloned().unwrap_or_default();
-    let Items(stored) = Items::from_value(stored)?;
-    let read = stored.iter().map(|condition| Condition::read(condition.clone()));
-    let conditions: Vec<Condition> = read.collect::<Option<_>>()?;
+    let (stored, conditions) = conditions_of(automation)?;
     let repeat = conditions.iter().find_map(Condition::period);
     let mut left = Vec::new();
+    let mut is_up_to_browser = true;
     for (condition, stored) in conditions.iter().zip(stored) {
         match condition.judge(facts, repeat) {
-            Verdict::Holds => {}
-            Verdict::NotYet | Verdict::OfBrowser => left.push(stored),
+            Verdict::Holds => continue,
+            Verdict::NotYet => is_up_to_browser = false,
+            Verdict::OfBrowser => {}
             Verdict::Never => return None,
         }
+        left.push(stored);
     }
-    let id = id_of(automation).unwrap_or_default();
-    let repeat_id = match repeat {
-        None => id,
-        Some(period) => {
-            // What lasts past midnight is still the occurrence of the day before.
-            let mut ranges = conditions.iter().filter_map(Condition::range);
-            let start = ranges.find_map(|range| range.occurrence(facts.now, repeat));
-            format!("{id}-{}", period.name(start.unwrap_or(facts.now).date()))
-        }
-    };
     Some(Validation {
         conditions: left,
-        repeat_id,
+        is_up_to_browser,
+        repeat_id: repeat_id(automation, &conditions, facts),
     })
+}
+
+/// What happens once: the automation, and the period when it comes again.
+fn repeat_id(automation: &Map, conditions: &[Condition], facts: &Facts) -> String {
+    let id = id_of(automation).unwrap_or_default();
+    let repeat = conditions.iter().find_map(Condition::period);
+    let Some(period) = repeat else {
+        return id;
+    };
+    // What lasts past midnight is still the occurrence of the day before.
+    let mut ranges = conditions.iter().filter_map(Condition::range);
+    let start = ranges.find_map(|range| range.occurrence(facts.now, repeat));
+    format!("{id}-{}", period.name(start.unwrap_or(facts.now).date()))
 }

@@ -39,6 +39,12 @@ impl Set {
         }
     }
 
+    /// Every automation, and its group.
+    pub(super) fn automations(&self) -> impl Iterator<Item = (Group, &Map)> {
+        let groups = self.groups.iter();
+        groups.flat_map(|(group, automations)| automations.iter().map(|automation| (*group, automation)))
+    }
+
     /// An automation with what its translation says, in the nearest language that there is.
     pub(super) fn translated(&self, group: Group, mut automation: Map, language: Option<&Language>) -> Map {
         let id = id_of(&automation);

@@ -16,7 +16,7 @@ mod routing;
 mod sending;
 
 pub(crate) use inbox::{Filter, Statuses, conversations_before};
-pub(crate) use opening::{NewConversation, open};
+pub(crate) use opening::{NewConversation, get_last_conversation_id_or_create, open};
 pub(crate) use reading::messages_after;
 pub(crate) use sending::{NewMessage, Once, Sent, send, send_once};
 

@@ -132,7 +132,7 @@ pub(crate) async fn open(
 }
 
 /// The user's newest conversation, which is opened when there is none.
-pub(super) async fn get_last_conversation_id_or_create(
+pub(crate) async fn get_last_conversation_id_or_create(
     cx: &Context<'_>,
     user_id: UserId,
     conversation_status_code: StatusCode,

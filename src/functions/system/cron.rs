@@ -11,6 +11,7 @@ use chrono::{NaiveDateTime, TimeDelta, Timelike};
 
 use super::cleaning;
 use crate::contract::error::Result;
+use crate::functions::automations::automations_run_all as run_automations;
 use crate::functions::deliveries;
 use crate::params;
 use crate::platform::Context;
@@ -47,7 +48,11 @@ const DELIVERY_LIMIT: Duration = Duration::from_secs(30);
 /// Something to do each hour. It looks for itself whether the settings want it.
 type Job = for<'a> fn(&'a Context<'a>) -> Pin<Box<dyn Future<Output = Result<()>> + 'a>>;
 
-static JOBS: &[Job] = &[|cx| Box::pin(clean_up(cx)), |cx| Box::pin(deliver(cx))];
+static JOBS: &[Job] = &[
+    |cx| Box::pin(clean_up(cx)),
+    |cx| Box::pin(automations(cx)),
+    |cx| Box::pin(deliver(cx)),
+];
 
 /// Does what is due; nothing when it was done within this hour.
 pub(super) async fn cron_jobs(cx: &Context<'_>) -> Result<bool> {
@@ -101,6 +106,11 @@ async fn clean_up(cx: &Context<'_>) -> Result<()> {
         cleaning::clean_data(cx).await?;
     }
     Ok(())
+}
+
+/// The automations of the active user, before the outbox, which may get something to do by them.
+async fn automations(cx: &Context<'_>) -> Result<()> {
+    run_automations(cx).await.map(drop)
 }
 
 /// What is due in the outbox. A receiver that is slow must not keep the caller for ever.

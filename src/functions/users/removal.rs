@@ -26,6 +26,13 @@ const FORGET_NOTES: &str = "
     JOIN sb_settings s ON s.name = CONCAT('notes-', c.id)
     WHERE c.user_id IN ";
 
+/// Likewise the row that says which automations have run for a user.
+const FORGET_AUTOMATIONS: &str = "
+    DELETE s
+    FROM sb_users u
+    JOIN sb_settings s ON s.name = CONCAT('automation-runs-', u.id)
+    WHERE u.id IN ";
+
 /// Conversations, messages and details follow by their foreign keys.
 const DELETE_USERS: &str = "
     DELETE FROM sb_users
@@ -153,7 +160,7 @@ async fn delete_chunk(cx: &Context<'_>, ids: &[UserId]) -> Result<()> {
 }
 
 async fn delete(transaction: &mut Transaction<'_>, followers: &Followers<'_>, ids: &[UserId]) -> Result<Vec<Recorded>> {
-    for part in [UNASSIGN, FORGET_NOTES, DELETE_USERS] {
+    for part in [UNASSIGN, FORGET_NOTES, FORGET_AUTOMATIONS, DELETE_USERS] {
         let mut statement = Builder::new(part, params![]);
         statement.list(ids.iter().copied());
         let (sql, params) = statement.finish();
