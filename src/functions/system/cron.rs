@@ -11,7 +11,7 @@ use chrono::{NaiveDateTime, TimeDelta, Timelike};
 
 use super::cleaning;
 use crate::contract::error::Result;
-use crate::functions::deliveries;
+use crate::functions::{deliveries, shop};
 use crate::params;
 use crate::platform::Context;
 
@@ -47,7 +47,11 @@ const DELIVERY_LIMIT: Duration = Duration::from_secs(30);
 /// Something to do each hour. It looks for itself whether the settings want it.
 type Job = for<'a> fn(&'a Context<'a>) -> Pin<Box<dyn Future<Output = Result<()>> + 'a>>;
 
-static JOBS: &[Job] = &[|cx| Box::pin(clean_up(cx)), |cx| Box::pin(deliver(cx))];
+static JOBS: &[Job] = &[
+    |cx| Box::pin(clean_up(cx)),
+    |cx| Box::pin(delete_coupons(cx)),
+    |cx| Box::pin(deliver(cx)),
+];
 
 /// Does what is due; nothing when it was done within this hour.
 pub(super) async fn cron_jobs(cx: &Context<'_>) -> Result<bool> {
@@ -99,6 +103,14 @@ fn text(time: NaiveDateTime) -> String {
 async fn clean_up(cx: &Context<'_>) -> Result<()> {
     if cx.settings().await?.is_on("admin-auto-archive") {
         cleaning::clean_data(cx).await?;
+    }
+    Ok(())
+}
+
+/// Coupons of the shop that have expired, where there is a shop.
+async fn delete_coupons(cx: &Context<'_>) -> Result<()> {
+    if cx.settings().await?.is_on("shop-active") {
+        shop::delete_expired_coupons(cx).await?;
     }
     Ok(())
 }
