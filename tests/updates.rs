@@ -56,7 +56,7 @@ impl Scene {
         write("include/languages/front/de.json", r#"{"Hello":"Moin","Own":"Eigenes"}"#);
         write("include/languages/front/sl.json", r#"{"Hello":"Živjo"}"#);
         let files = Files::default();
-        let served = Arc::clone(&files);
+        let shelf = Arc::clone(&files);
         let source = StandIn::start(move |request| {
             // Apps are for those who have a key.
             let is_app = ["/s/chatbot", "/s/teamchat"]
@@ -65,7 +65,7 @@ impl Scene {
             if is_app && request.header("authorization") != Some("Bearer the key") {
                 return Reply::of(403, &[], "no");
             }
-            match served.lock().unwrap().get(request.path.trim_start_matches("/s/")) {
+            match shelf.lock().unwrap().get(request.path.trim_start_matches("/s/")) {
                 Some(file) => Reply::of(200, &[], file.clone()),
                 None => Reply::of(404, &[], "none"),
             }

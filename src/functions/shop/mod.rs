@@ -12,6 +12,8 @@ mod products;
 mod ratings;
 mod terms;
 
+pub(crate) use coupons::delete_expired as delete_expired_coupons;
+
 use crate::contract::args::{Items, Several};
 use crate::contract::error::{Error, Result};
 use crate::contract::ids::{CmsId, UserId};

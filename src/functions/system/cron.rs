@@ -12,7 +12,7 @@ use chrono::{NaiveDateTime, TimeDelta, Timelike};
 use super::cleaning;
 use crate::contract::error::Result;
 use crate::functions::automations::automations_run_all as run_automations;
-use crate::functions::deliveries;
+use crate::functions::{deliveries, shop};
 use crate::params;
 use crate::platform::Context;
 
@@ -51,6 +51,7 @@ type Job = for<'a> fn(&'a Context<'a>) -> Pin<Box<dyn Future<Output = Result<()>
 static JOBS: &[Job] = &[
     |cx| Box::pin(clean_up(cx)),
     |cx| Box::pin(automations(cx)),
+    |cx| Box::pin(delete_coupons(cx)),
     |cx| Box::pin(deliver(cx)),
 ];
 
@@ -111,6 +112,14 @@ async fn clean_up(cx: &Context<'_>) -> Result<()> {
 /// The automations of the active user, before the outbox, which may get something to do by them.
 async fn automations(cx: &Context<'_>) -> Result<()> {
     run_automations(cx).await.map(drop)
+}
+
+/// Coupons of the shop that have expired, where there is a shop.
+async fn delete_coupons(cx: &Context<'_>) -> Result<()> {
+    if cx.settings().await?.is_on("shop-active") {
+        shop::delete_expired_coupons(cx).await?;
+    }
+    Ok(())
 }
 
 /// What is due in the outbox. A receiver that is slow must not keep the caller for ever.
