@@ -77,6 +77,13 @@ fn tag(html: &mut String, bracket: &str, style: Style) {
     let _ = write!(html, "{bracket}{}>", style.element());
 }
 
+/// A text whose letters mean nothing in HTML.
+pub(crate) fn escaped(text: &str) -> String {
+    let mut html = String::with_capacity(text.len());
+    escape(&mut html, text);
+    html
+}
+
 /// A text in HTML, between tags and in attributes.
 fn escape(html: &mut String, text: &str) {
     for letter in text.chars() {

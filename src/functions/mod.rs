@@ -1,6 +1,7 @@
 //! The public functions, one room per section of the contract, and the list of the sections.
 
 mod articles;
+mod attachments;
 mod automations;
 pub mod catalog;
 mod chatbot;
@@ -16,6 +17,7 @@ mod settings;
 mod shop;
 mod sms;
 mod system;
+mod templates;
 mod users;
 
 pub use catalog::{Body, Call, Function, Param};

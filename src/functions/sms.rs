@@ -6,9 +6,10 @@ use crate::contract::ids::{ConversationId, UserId};
 use crate::contract::status::UserType;
 use crate::contract::{Key, Map, Value};
 use crate::functions;
-use crate::functions::conversations::attachments::is_link;
+use crate::functions::attachments::is_link;
 use crate::functions::language::stored_language;
 use crate::functions::settings::get_multilingual_setting;
+use crate::functions::templates::filled;
 use crate::params;
 use crate::platform::Context;
 use crate::platform::outbox::{Channel, Delivery};
@@ -263,25 +264,6 @@ async fn sender_name(cx: &Context<'_>) -> Result<String> {
         .to_owned())
 }
 
-/// A template with its fields filled in, each from the left to the right: what is filled in is not looked at again.
-fn filled(template: &str, fields: &[(&str, &str)]) -> String {
-    let mut text = String::with_capacity(template.len());
-    let mut rest = template;
-    while let Some((before, behind)) = rest.split_once('{') {
-        text.push_str(before);
-        rest = rest.get(before.len()..).unwrap_or_default();
-        if let Some((field, value)) = fields.iter().find(|(field, _)| rest.starts_with(field)) {
-            text.push_str(value);
-            rest = rest.get(field.len()..).unwrap_or_default();
-        } else {
-            text.push('{');
-            rest = behind;
-        }
-    }
-    text.push_str(rest);
-    text
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -298,19 +280,6 @@ mod tests {
             ("", ""),
         ] {
             assert_eq!(normal(given), phone, "{given}");
-        }
-    }
-
-    #[test]
-    fn what_is_filled_in_is_not_filled_in_again() {
-        let fields = [("{message}", "{name} {"), ("{name}", "{message}")];
-        for (template, text) in [
-            ("{message}", "{name} {"),
-            ("{name}: {message}{", "{message}: {name} {{"),
-            ("{{name}} {other} ä{message}", "{{message}} {other} ä{name} {"),
-            ("", ""),
-        ] {
-            assert_eq!(filled(template, &fields), text, "{template}");
         }
     }
 }

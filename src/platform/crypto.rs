@@ -46,6 +46,8 @@ const NONCE: usize = 12;
 const TAG: usize = 16;
 /// Random bytes of a user token.
 const TOKEN: usize = 20;
+/// Bytes of a signature that people carry along.
+const SIGNATURE: usize = 8;
 const HEADER: usize = 2 + NONCE;
 
 impl Keys {
@@ -89,6 +91,18 @@ impl Keys {
         Ok(hexadecimal(bytes.expose_secret()))
     }
 
+    /// A short signature, which nobody can make up who has not the key: 16 hexadecimal characters.
+    pub fn signature(&self, what: &str) -> Result<String> {
+        signature(&self.current, what)
+    }
+
+    /// Whether a signature was made by one of these keys.
+    pub fn is_signature(&self, what: &str, given: &str) -> bool {
+        let given = given.to_ascii_lowercase();
+        let mut secrets = std::iter::once(&self.current).chain(&self.older);
+        secrets.any(|secret| signature(secret, what).is_ok_and(|own| equal(own.as_bytes(), given.as_bytes())))
+    }
+
     /// Decrypts; `None` when the text was not made by these keys for this purpose, or was changed since.
     pub fn decrypt(&self, purpose: Purpose, text: &[u8]) -> Option<Vec<u8>> {
         let packed = URL_SAFE_NO_PAD.decode(text).ok()?;
@@ -113,6 +127,11 @@ impl Keys {
             .ok()
         })
     }
+}
+
+fn signature(secret: &SecretString, what: &str) -> Result<String> {
+    let bytes = derive(secret, &format!("sb/signature/{what}"), SIGNATURE)?;
+    Ok(hexadecimal(bytes.expose_secret()))
 }
 
 fn associated(purpose: Purpose, key_id: u8) -> Vec<u8> {
@@ -391,6 +410,17 @@ mod tests {
             b"kept"
         );
         assert_eq!(keys("new", None).decrypt(Purpose::Caller, sealed.as_bytes()), None);
+    }
+
+    #[test]
+    fn a_signature_is_of_one_text_and_of_keys_that_are_known() {
+        let (old, new) = (keys("old", None), keys("new", Some("old")));
+        let signature = old.signature("email/12").unwrap();
+        assert_eq!(signature.len(), 16);
+        assert!(old.is_signature("email/12", &signature) && new.is_signature("email/12", &signature.to_uppercase()));
+        assert!(!new.is_signature("email/13", &signature) && !new.is_signature("email/12", &signature[..15]));
+        assert!(!keys("new", None).is_signature("email/12", &signature));
+        assert_ne!(new.signature("email/12").unwrap(), signature);
     }
 
     #[test]

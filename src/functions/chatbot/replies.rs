@@ -2,7 +2,7 @@
 
 use crate::contract::value::at;
 use crate::contract::{Key, Map, Value, json};
-use crate::functions::conversations::attachments::is_link;
+use crate::functions::attachments::is_link;
 
 /// What the columns of a message hold, in bytes.
 const LIMIT: usize = 65_535;

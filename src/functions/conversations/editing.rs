@@ -1,11 +1,11 @@
 //! Changing and deleting messages that are sent.
 
-use super::attachments;
 use super::sending::{TEXT_LIMIT, stored_payload};
 use crate::contract::args::Items;
 use crate::contract::error::{Code, Error, Result};
 use crate::contract::ids::{ConversationId, MessageId, UserId};
 use crate::contract::{Map, Value};
+use crate::functions::attachments;
 use crate::functions::events::{Event, Followers};
 use crate::params;
 use crate::platform::Context;

@@ -1,7 +1,6 @@
 //! Section "Conversations and messages".
 
 mod access;
-pub(crate) mod attachments;
 mod busy;
 mod changing;
 mod closing;

@@ -2,13 +2,13 @@
 
 use chrono::{NaiveDateTime, TimeDelta};
 
-use super::attachments;
 use super::routing::Routing;
 use crate::contract::args::{Items, StatusCode};
 use crate::contract::error::{Code, Error, Result};
 use crate::contract::ids::{ConversationId, MessageId, UserId};
 use crate::contract::status::{ConversationStatus, UserType};
 use crate::contract::{Map, Value, json};
+use crate::functions::attachments;
 use crate::functions::events::{Event, Followers};
 use crate::params;
 use crate::platform::Context;

@@ -3,6 +3,7 @@
 use crate::contract::error::Result;
 use crate::contract::language::Language;
 use crate::contract::{Key, Value};
+use crate::functions::formatting::escaped;
 use crate::functions::settings::get_multilingual_setting;
 use crate::platform::Context;
 use crate::providers::email::plain_text;
@@ -32,6 +33,23 @@ impl Texts {
     fn get(&self, name: &'static str) -> &str {
         let text = self.0.as_ref().and_then(|texts| texts.get(&Key::from(name)));
         text.and_then(Value::as_str).unwrap_or_default()
+    }
+
+    /// Subject and content of a template, each when it is there.
+    pub(super) fn template(
+        &self,
+        name: &'static str,
+        subject: &'static str,
+        content: &'static str,
+    ) -> (Option<&str>, Option<&str>) {
+        let within = self.0.as_ref().and_then(|texts| texts.get(&Key::from(name)));
+        let get = |child: &'static str| {
+            let text = within
+                .and_then(|template| template.get(&Key::from(child)))
+                .and_then(Value::as_str);
+            Some(text.unwrap_or_else(|| self.get(child))).filter(|text| !text.trim().is_empty())
+        };
+        (get(subject), get(content))
     }
 
     /// A message with header and signature around it.
@@ -127,22 +145,6 @@ pub(super) fn as_html(text: &str) -> String {
         return text.to_owned();
     }
     escaped(text).replace("\r\n", "\n").replace(['\r', '\n'], "<br>\n")
-}
-
-/// A text whose letters mean nothing in HTML.
-pub(super) fn escaped(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for letter in text.chars() {
-        match letter {
-            '&' => escaped.push_str("&amp;"),
-            '<' => escaped.push_str("&lt;"),
-            '>' => escaped.push_str("&gt;"),
-            '"' => escaped.push_str("&quot;"),
-            '\'' => escaped.push_str("&#39;"),
-            letter => escaped.push(letter),
-        }
-    }
-    escaped
 }
 
 /// The parts as one document, unless the message is a whole one itself: then the others stand within its body.

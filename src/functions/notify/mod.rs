@@ -1,9 +1,14 @@
 //! Section "Notifications and messaging": e-mail to people.
 
 mod content;
+mod email;
+mod mailboxes;
 #[allow(dead_code, reason = "for other rooms")]
 mod outbox;
+mod people;
 mod sending;
+mod thread;
+mod writing;
 
 #[allow(unused_imports, reason = "for other rooms")]
 pub(crate) use outbox::Outbox;
@@ -11,9 +16,36 @@ pub(crate) use outbox::deliver;
 #[allow(unused_imports, reason = "for other rooms")]
 pub(crate) use sending::{Email, send};
 
+use crate::contract::args::Items;
+use crate::contract::ids::UserId;
 use crate::functions;
 
 functions! {
+    /// Sends a message to a user or an agent by e-mail, in their language.
+    ///
+    /// The subject and the content are the templates email-agent, for agents and admins, or email-user of the settings
+    /// row emails. In them {recipient_name}, {sender_name}, {sender_profile_image}, {message}, {attachments},
+    /// {conversation_link}, {conversation_url_parameter} and {conversation_id} are filled in; attachments are links, which
+    /// follow the message where the template has no place for them. The link takes agents to the page admin.php, customers
+    /// to the page that they were on last, with &token=TOKEN, which logs in.
+    ///
+    /// It belongs to the newest conversation, but none in the trash, of the one of the two who is the customer: mail
+    /// programs show it beside its other e-mails, and while email-piping is active the name in Reply-To marks the
+    /// conversation, so that an answer is added to it. Limits as of sb_email_send.
+    ///
+    /// @param $recipient_id the user or agent
+    /// @param $message the message, with the marks of sb_text_formatting_to_html
+    /// @param $attachments list of [name, http(s) link]
+    /// @param $sender_id who writes; not given: the active user
+    /// @errors user-not-found, empty-message, invalid-attachment; SBError email-error as of sb_email_send, or because the
+    ///     recipient has no e-mail address
+    async fn sb_email(
+        recipient_id: UserId,
+        message: String,
+        attachments: Items = [],
+        sender_id: Option<UserId> = -1,
+    ) -> "true|'user-not-found'|'empty-message'|'invalid-attachment'|SBError" => email::email;
+
     /// Sends an e-mail, in HTML and as plain text, by the server of the setting email-server.
     ///
     /// The header and the signature of the settings row emails stand around the message. Port 465 is encrypted from the

@@ -1,6 +1,6 @@
 //! E-mails by the outbox: recorded in the transaction of what they tell of, sent after its commit.
 
-use super::sending::{Email, send};
+use super::sending::{Email, ReplyTo, send};
 use crate::contract::Value;
 use crate::contract::args::{Argument, Texts};
 use crate::contract::error::{Error, Result};
@@ -61,6 +61,8 @@ impl Email {
     fn into_delivery(self) -> Delivery {
         let optional = |text: Option<String>| text.map_or(Value::Null, Value::from);
         let references: Vec<Value> = self.references.into_iter().map(Value::from).collect();
+        let reply_to_name = self.reply_to.as_ref().map(|answers| answers.name.clone());
+        let reply_to = self.reply_to;
         let payload = [
             ("subject", self.subject.into()),
             ("message", self.message.into()),
@@ -71,7 +73,8 @@ impl Email {
             ),
             ("id", optional(self.id)),
             ("references", references.into()),
-            ("reply_to", optional(self.reply_to)),
+            ("reply_to", optional(reply_to.map(|answers| answers.address))),
+            ("reply_to_name", optional(reply_to_name)),
             ("is_automatic", self.is_automatic.into()),
         ];
         Delivery {
@@ -99,7 +102,10 @@ impl Email {
             language: text("language").and_then(|code| Language::read(&code)),
             id: text("id"),
             references: references.map_or_else(Vec::new, |Texts(ids)| ids),
-            reply_to: text("reply_to"),
+            reply_to: text("reply_to").map(|address| ReplyTo {
+                name: text("reply_to_name").unwrap_or_default(),
+                address,
+            }),
             is_automatic: at(&payload, "is_automatic").is_some_and(Value::is_truthy),
         })
     }
@@ -121,7 +127,10 @@ mod tests {
                 language: Language::read("pt-BR"),
                 id: Some("a@b".into()),
                 references: vec!["c@d".into(), "e@f".into()],
-                reply_to: Some("g+h@i".into()),
+                reply_to: Some(ReplyTo {
+                    name: "Support | SB1".into(),
+                    address: "g@i".into(),
+                }),
                 is_automatic: true,
             },
         ] {

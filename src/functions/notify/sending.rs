@@ -27,9 +27,18 @@ pub(crate) struct Email {
     /// The ids of the e-mails before it, the oldest first.
     pub(crate) references: Vec<String>,
     /// Where answers go, if not to the sender.
-    pub(crate) reply_to: Option<String>,
+    pub(crate) reply_to: Option<ReplyTo>,
     /// Whether nobody wrote it: then no program should answer.
     pub(crate) is_automatic: bool,
+}
+
+/// Where answers go.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct ReplyTo {
+    /// The name that people see.
+    pub(crate) name: String,
+    /// The address.
+    pub(crate) address: String,
 }
 
 /// Sends an e-mail to anyone.
@@ -64,7 +73,7 @@ pub(crate) async fn send(cx: &Context<'_>, email: Email) -> Result<()> {
         sender_suffix: email.sender_suffix,
         id: email.id,
         references: email.references,
-        reply_to: email.reply_to,
+        reply_to: email.reply_to.map(|answers| (answers.name, answers.address)),
         is_automatic: email.is_automatic,
     };
     sender.send(cx, &letter).await?;

@@ -50,8 +50,8 @@ pub struct Letter {
     pub id: Option<String>,
     /// The ids of the e-mails before it in its conversation, the oldest first.
     pub references: Vec<String>,
-    /// Where answers go.
-    pub reply_to: Option<String>,
+    /// Name and address of whom answers go to.
+    pub reply_to: Option<(String, String)>,
     /// Whether a program wrote it: then no other program should answer.
     pub is_automatic: bool,
 }
@@ -152,8 +152,10 @@ impl Sender {
             .subject(subject)
             .date(UNIX_EPOCH + Duration::from_secs(seconds))
             .message_id(Some(format!("<{}>", plain("the id", &id)?)));
-        if let Some(reply_to) = &letter.reply_to {
-            builder = builder.reply_to(Mailbox::new(None, address("the address for answers", reply_to)?));
+        if let Some((name, reply_to)) = &letter.reply_to {
+            let name = plain("the name for answers", name)?.to_owned();
+            let reply_to = address("the address for answers", reply_to)?;
+            builder = builder.reply_to(Mailbox::new(Some(name).filter(|name| !name.is_empty()), reply_to));
         }
         if let Some(last) = letter.references.last() {
             let references = letter.references.iter().map(|id| format!("<{id}>"));

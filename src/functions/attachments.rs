@@ -26,6 +26,18 @@ pub(crate) fn pairs(Items(attachments): Items) -> Result<Vec<Value>> {
     attachments.iter().map(pair).collect()
 }
 
+/// The attachments by their names and links.
+pub(super) fn links(attachments: Items) -> Result<Vec<(String, String)>> {
+    let text = |pair: &Value, index| {
+        pair.get(&Key::Int(index))
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+            .to_owned()
+    };
+    let pairs = pairs(attachments)?;
+    Ok(pairs.iter().map(|pair| (text(pair, 0), text(pair, 1))).collect())
+}
+
 /// Anything but a name and an http or https link is refused: it would be shown as a link to people.
 fn pair(attachment: &Value) -> Result<Value> {
     let item = |index| {
