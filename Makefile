@@ -19,7 +19,7 @@ TOOLS := $(TARGET)/tools
 CARGO_DENY := $(TOOLS)/bin/cargo-deny
 CARGO_DENY_VERSION := 0.20.2
 
-.PHONY: help deps build test test-mysql lint audit demo bench gen install clean
+.PHONY: help deps build test test-mysql lint audit demo examples bench gen install clean
 
 help: ## list the targets
 	@grep -E '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -39,6 +39,7 @@ build: ## build the extension, the C library and the program
 test: deps build ## run all tests, against a private MariaDB
 	tests/support/mariadb cargo test $(LIBRARY)
 	tests/php/run
+	tests/capi/run
 
 test-mysql: ## run the Rust tests against a private MySQL 9, by its socket and by TCP (as root)
 	tests/support/mysql9 cargo test $(LIBRARY)
@@ -60,6 +61,9 @@ $(CARGO_DENY):
 
 demo: deps build ## a conversation between a user and an agent, from PHP to a private database and back
 	examples/demo/run
+
+examples: build ## build and run the examples for C, Python and Node.js (with npm)
+	examples/run
 
 bench: build ## measure against mysqli and plain PHP
 	benches/run
