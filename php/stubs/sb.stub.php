@@ -703,6 +703,87 @@ function sb_close_message($conversation_id, $bot_id = false) {}
 function sb_conversation_security_error($conversation_id) {}
 
 /**
+ * Rates a conversation. A second rating replaces the first.
+ *
+ * It is kept in the settings row ratings: conversation id → {rating, agent_id, user_id, message, creation_time}. Rated
+ * is the conversation's agent, else the agent who answered last.
+ *
+ * @param array<array-key, mixed>|string $settings conversation_id and rating, 1 for positive and 0 for negative; also
+ *     as a map within, under settings
+ * @param array<array-key, mixed>|string $payload the payload that the message gets, with $message_id
+ * @param int|string $message_id the message that asked for the rating
+ * @param string $message what the user says to it, up to 65,535 bytes; with $message_id also the new text of that
+ *     message
+ * @param int|string $user_id who rates; not given: the user of the conversation
+ * @return true|'conversation-not-found'|'invalid-rating'|'message-not-found'|SBError
+ * @errors conversation-not-found, invalid-rating, message-not-found, also for a message of another conversation;
+ *     SBError too-long, security-error
+ */
+function sb_set_rating($settings, $payload = false, $message_id = false, $message = false, $user_id = false) {}
+
+/**
+ * Counts the ratings of an agent: positive ones and negative ones.
+ *
+ * Where the settings row ratings knows nothing of a conversation, one in the payload of its messages counts for its
+ * agent.
+ *
+ * @param int|string $user_id the agent
+ * @return array{int, int}|SBError
+ */
+function sb_get_rating($user_id) {}
+
+/**
+ * Says that an agent answers in a conversation: it is busy for 2 hours, or until the agent opens another one.
+ *
+ * @param int|string $conversation_id the conversation
+ * @param int|string $agent_id the agent; not given: the active user
+ * @return true|'conversation-not-found'|'user-not-found'|SBError
+ * @errors conversation-not-found, user-not-found when no agent is given and nobody is active; SBError security-error
+ */
+function sb_set_agent_active_conversation($conversation_id, $agent_id = false) {}
+
+/**
+ * Says whether an agent answers in a conversation: since 2 hours at most.
+ *
+ * @param int|string $agent_id the conversation, in spite of its name
+ * @param int|string $skip an agent who does not count; not given: all do
+ * @return bool|'conversation-not-found'|SBError
+ * @errors conversation-not-found; SBError security-error
+ */
+function sb_is_active_conversation_busy($agent_id, $skip = -1) {}
+
+/**
+ * Returns the internal notes of a conversation, oldest first.
+ *
+ * @param int|string $conversation_id the conversation
+ * @return list<array{id: int, user_id: string, name: string, message: string}>|'conversation-not-found'|SBError
+ * @errors conversation-not-found; SBError security-error
+ */
+function sb_get_notes($conversation_id) {}
+
+/**
+ * Adds an internal note to a conversation.
+ *
+ * @param int|string $conversation_id the conversation
+ * @param int|string $user_id the agent or admin who writes it
+ * @param string $name the name that is shown with it, up to 201 characters
+ * @param string $message the text, up to 65,535 bytes
+ * @return int|'conversation-not-found'|'user-not-found'|'empty-message'|SBError the id of the note, which no other of the conversation has or had
+ * @errors conversation-not-found, user-not-found, empty-message; SBError too-long, security-error
+ */
+function sb_add_note($conversation_id, $user_id, $name, $message) {}
+
+/**
+ * Deletes an internal note.
+ *
+ * @param int|string $conversation_id the conversation
+ * @param int|string $note_id the note; one that there is not is deleted already
+ * @return true|'conversation-not-found'|SBError
+ * @errors conversation-not-found; SBError security-error
+ */
+function sb_delete_note($conversation_id, $note_id) {}
+
+/**
  * Returns a message as HTML.
  *
  * Every character is escaped first; only these tags and attributes come out:
@@ -1369,6 +1450,29 @@ function sb_shop_shipping_locations($country_code = false) {}
 // Notifications and messaging
 
 /**
+ * Sends a message to a user or an agent by e-mail, in their language.
+ *
+ * The subject and the content are the templates email-agent, for agents and admins, or email-user of the settings row
+ * emails. In them {recipient_name}, {sender_name}, {sender_profile_image}, {message}, {attachments},
+ * {conversation_link}, {conversation_url_parameter} and {conversation_id} are filled in; attachments are links, which
+ * follow the message where the template has no place for them. The link takes agents to the page admin.php, customers
+ * to the page that they were on last, with &token=TOKEN, which logs in.
+ *
+ * It belongs to the newest conversation, but none in the trash, of the one of the two who is the customer: mail
+ * programs show it beside its other e-mails, and while email-piping is active the name in Reply-To marks the
+ * conversation, so that an answer is added to it. Limits as of sb_email_send.
+ *
+ * @param int|string $recipient_id the user or agent
+ * @param string $message the message, with the marks of sb_text_formatting_to_html
+ * @param list<mixed>|string $attachments list of [name, http(s) link]
+ * @param int|string $sender_id who writes; not given: the active user
+ * @return true|'user-not-found'|'empty-message'|'invalid-attachment'|SBError
+ * @errors user-not-found, empty-message, invalid-attachment; SBError email-error as of sb_email_send, or because the
+ *     recipient has no e-mail address
+ */
+function sb_email($recipient_id, $message, $attachments = [], $sender_id = -1) {}
+
+/**
  * Sends an e-mail, in HTML and as plain text, by the server of the setting email-server.
  *
  * The header and the signature of the settings row emails stand around the message. Port 465 is encrypted from the
@@ -1556,6 +1660,28 @@ function sb_automations_save($automations, $translations = []) {}
  * @return array{conditions: list<list<mixed>>, repeat_id: string}|false|SBError the conditions that do not hold yet, and those that only the browser can judge: browsing_time, scroll_position, referring, and the pages when the user has no current_url; false when one of them can never hold for this user
  */
 function sb_automations_validate($automation) {}
+
+/**
+ * Runs the automations of the active user whose conditions hold: sends their e-mails, text messages and chat messages,
+ * in the user's language where they are translated.
+ *
+ * Each runs once for each user, or once in each period when it comes again, on however many servers. E-mails and text
+ * messages go through the outbox.
+ *
+ * @return list<array{id: string, conditions?: list<list<mixed>>, name?: string, message?: string, type?: string, subject?: string, title?: string, profile_image?: string, color_1?: string, color_2?: string, color_3?: string, background?: string, brand?: string, icon?: string}>|SBError the automations with conditions that do not hold yet or that only the browser can judge, which are then their only conditions, and all popups and designs that can be shown, each with its group as type
+ */
+function sb_automations_run_all() {}
+
+/**
+ * Runs an automation for the active user.
+ *
+ * @param array<array-key, mixed>|string $automation the automation; its type is its group, and is looked up by the id
+ *     when it is missing
+ * @param bool $validate true to judge its conditions before, except those that only the browser can judge
+ * @return bool|'empty-message'|SBError false when it has run already, when its conditions do not hold, when nobody is active, or when the user has no e-mail address or phone number for it
+ * @errors empty-message; SBError too-long
+ */
+function sb_automations_run($automation, $validate = false) {}
 
 /**
  * Says whether a value is an SBError.
@@ -1771,8 +1897,8 @@ function sb_clean_data() {}
  * Does what is to be done once an hour, when it was not done in this hour yet; of those who call at the same time one
  * does it.
  *
- * That is to clean up as sb_clean_data, where the setting admin-auto-archive is on, and to deliver what is due in the
- * outbox.
+ * That is to clean up as sb_clean_data, where the setting admin-auto-archive is on, to delete expired coupons, where
+ * the shop is active, and to deliver what is due in the outbox.
  *
  * @return true|SBError
  * @errors SBError the first failure; what else is to be done is done nevertheless, and what failed with the next hour
