@@ -18,8 +18,10 @@ LIBRARY := -p sb --features capi,program
 TOOLS := $(TARGET)/tools
 CARGO_DENY := $(TOOLS)/bin/cargo-deny
 CARGO_DENY_VERSION := 0.20.2
+MDBOOK := $(TOOLS)/bin/mdbook
+MDBOOK_VERSION := 0.5.4
 
-.PHONY: help deps build test test-mysql lint audit demo examples bench gen install clean
+.PHONY: help deps build test test-mysql lint audit demo examples bench docs gen install clean
 
 help: ## list the targets
 	@grep -E '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -67,6 +69,14 @@ examples: build ## build and run the examples for C, Python and Node.js (with np
 
 bench: build ## measure against mysqli and plain PHP
 	benches/run
+
+docs: $(MDBOOK) ## build the documentation as pages: target/book
+	@log=$$($(MDBOOK) build docs --dest-dir "$(abspath $(TARGET))/book" 2>&1) || { echo "$$log" >&2; exit 1; }; \
+	case $$log in *WARN* | *ERROR*) echo "$$log" >&2; exit 1 ;; esac; echo '$(TARGET)/book/index.html'
+
+# Without what only a preview needs.
+$(MDBOOK):
+	cargo install --quiet --locked --no-default-features --features search --root $(TOOLS) --version $(MDBOOK_VERSION) mdbook
 
 gen: ## write what is generated from the catalog: the PHP stub and docs/functions.md
 	cargo run --quiet --release $(LIBRARY) --bin sb -- stubs

@@ -4,6 +4,7 @@
 
 mod bench;
 mod doctor;
+mod documentation;
 mod install;
 mod keys;
 mod people;
