@@ -39,6 +39,7 @@ fn main() {
             examine(&server, &name, &case, |installation| Box::new(Core::open(installation))).map_err(Failed::from)
         }));
     }
+    #[allow(clippy::type_complexity)]
     let further: [(&str, fn(&Server)); 5] = [
         (
             "parallel: of identical requests with one key one is carried out",

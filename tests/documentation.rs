@@ -30,7 +30,11 @@ impl Page {
         let code = Regex::new(r"(?ms)^ *```.*?^ *```$|`[^`\n]+`").unwrap();
         // The words of a link may stand between code marks.
         let text = code.replace_all(&text, |found: &regex::Captures<'_>| {
-            if found[0].contains('\n') { String::new() } else { found[0].replace(['[', ']'], "") }
+            if found[0].contains('\n') {
+                String::new()
+            } else {
+                found[0].replace(['[', ']'], "")
+            }
         });
         Self {
             path,
@@ -53,7 +57,9 @@ impl Page {
 
     fn links(&self) -> Vec<String> {
         let link = Regex::new(r"\]\(([^)\s]+)\)").unwrap();
-        link.captures_iter(&self.text).map(|found| found[1].to_owned()).collect()
+        link.captures_iter(&self.text)
+            .map(|found| found[1].to_owned())
+            .collect()
     }
 }
 
@@ -126,7 +132,10 @@ fn the_book_leaves_no_chapter_out() {
     assert_eq!(listed, chapters);
     let included = Regex::new(r"\{\{#include ([^}]+)\}\}").unwrap();
     let library = chapter("c-library.md");
-    let files: Vec<_> = included.captures_iter(&library).map(|found| found[1].to_owned()).collect();
+    let files: Vec<_> = included
+        .captures_iter(&library)
+        .map(|found| found[1].to_owned())
+        .collect();
     assert!(files.len() >= 5);
     for file in files {
         assert!(root().join("docs").join(&file).exists(), "{file}");
@@ -138,11 +147,25 @@ fn functions_that_are_named_are_there() {
     let name = Regex::new(r"\bsb_[a-z][A-Za-z_]*").unwrap();
     // What is no function: tables, and what belongs to the C library and the keys.
     let others = [
-        "sb_handle", "sb_open", "sb_call", "sb_free", "sb_close", "sb_version", "sb_live_", "sb_settings", "sb_outbox",
-        "sb_api_keys", "sb_idempotency", "sb_php", "sb_",
+        "sb_handle",
+        "sb_open",
+        "sb_call",
+        "sb_free",
+        "sb_close",
+        "sb_version",
+        "sb_live_",
+        "sb_settings",
+        "sb_outbox",
+        "sb_api_keys",
+        "sb_idempotency",
+        "sb_php",
+        "sb_",
     ];
     let mut wrong = BTreeSet::new();
-    for path in fs::read_dir(root().join("docs")).unwrap().map(|entry| entry.unwrap().path()) {
+    for path in fs::read_dir(root().join("docs"))
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+    {
         let file = path.file_name().unwrap().to_str().unwrap().to_owned();
         if !file.ends_with(".md") || file == "functions.md" {
             continue;
@@ -192,7 +215,9 @@ fn settings_that_are_explained_are_read() {
     let chapter = chapter("configuration.md");
     let table = chapter.split("## Settings").nth(1).unwrap();
     let name = Regex::new(r"`([a-z]+(?:-[a-z]+)+)`").unwrap();
-    let lines = table.lines().filter_map(|line| line.strip_prefix("| ")?.split(" | ").next());
+    let lines = table
+        .lines()
+        .filter_map(|line| line.strip_prefix("| ")?.split(" | ").next());
     let mut wrong = Vec::new();
     let mut count = 0;
     for line in lines {

@@ -582,7 +582,6 @@ fn an_email_in_the_outbox_is_repeated_only_when_nobody_has_it() {
         states(),
         expected(["later-rcpt 0 1", "later-data 0 1", "gone-rcpt 0 1"])
     );
-    drop(states);
     installed
         .database
         .rows("UPDATE sb_outbox SET next_try = UTC_TIMESTAMP() WHERE state = 0")

@@ -820,6 +820,8 @@ impl Host for Browser {
     }
 
     fn set_cookie(&self, _: Cookie) {}
+
+    fn print(&self, _: String) {}
 }
 
 #[test]

@@ -53,7 +53,8 @@ final class CasesTest extends TestCase
             $this->assertAgrees($case['message'] ?? '~any', $answer['message'], 'message');
         } else {
             $this->assertArrayHasKey('result', $answer, $answer['message'] ?? '');
-            $this->assertAgrees($case['gives'], $answer['result'], 'result');
+            $gives = Arguments::withResults($case['gives'], $answer['results']);
+            $this->assertAgrees($gives, $answer['result'], 'result');
         }
         foreach ($case['then'] ?? [] as $query => $rows) {
             $this->assertAgrees($rows, self::$database->rows($query), $query);

@@ -17,7 +17,10 @@ fn commands(page: &Path) -> Vec<(String, Vec<String>)> {
         .flat_map(|block| block[1].lines().map(|line| line.trim().to_owned()).collect::<Vec<_>>())
         .filter_map(|line| Some(line.strip_prefix("sb ")?.to_owned()))
         .map(|line| {
-            let options = option.find_iter(&line).map(|option| option.as_str().to_owned()).collect();
+            let options = option
+                .find_iter(&line)
+                .map(|option| option.as_str().to_owned())
+                .collect();
             (line, options)
         })
         .collect()
@@ -32,7 +35,10 @@ fn commands_that_are_shown_are_taken() {
             continue;
         }
         for (line, options) in commands(&page) {
-            let words: Vec<&str> = line.split_whitespace().take_while(|word| !word.starts_with('-')).collect();
+            let words: Vec<&str> = line
+                .split_whitespace()
+                .take_while(|word| !word.starts_with('-'))
+                .collect();
             // What follows the names of commands are files.
             let names = words.into_iter().take_while(|word| !word.contains('.'));
             let command: Vec<&str> = names.chain(["--help"]).collect();

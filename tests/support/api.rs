@@ -32,6 +32,7 @@ pub struct Case {
 #[serde(deny_unknown_fields)]
 pub struct Ask {
     /// Method and target: `GET /healthz`.
+    #[allow(clippy::struct_field_names)]
     pub ask: String,
     /// The name of the key.
     #[serde(rename = "as")]

@@ -1,5 +1,6 @@
 //! A small HTTP/1.1 client: what it sends and gets is what stands on the wire.
 
+use std::fmt::Write as _;
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpStream;
 use std::time::Duration;
@@ -33,10 +34,10 @@ pub fn connect(address: &str) -> std::io::Result<TcpStream> {
 pub fn request(method: &str, target: &str, headers: &[(String, String)], body: &[u8]) -> Vec<u8> {
     let mut text = format!("{method} {target} HTTP/1.1\r\nHost: support.example\r\n");
     for (name, value) in headers {
-        text.push_str(&format!("{name}: {value}\r\n"));
+        write!(text, "{name}: {value}\r\n").unwrap();
     }
     if !body.is_empty() || method == "POST" {
-        text.push_str(&format!("Content-Length: {}\r\n", body.len()));
+        write!(text, "Content-Length: {}\r\n", body.len()).unwrap();
     }
     text.push_str("\r\n");
     [text.as_bytes(), body].concat()

@@ -185,6 +185,8 @@ pub fn find<'a>(incoming: &'a Incoming<'_>) -> Found<'a> {
 }
 
 /// Whether a path is of a pattern, and what it has in the place of `{id}`.
+// Of a path that is of the pattern there may be no such part.
+#[allow(clippy::option_option)]
 fn matched<'a>(pattern: &str, path: &'a str) -> Option<Option<&'a str>> {
     let Some((before, after)) = pattern.split_once("{id}") else {
         return (pattern == path).then_some(None);

@@ -20,6 +20,17 @@ final class Arguments
         };
     }
 
+    /** What a case says that comes, with the results of the earlier calls in it. */
+    public static function withResults(mixed $expected, array $results): mixed
+    {
+        if (!is_array($expected)) {
+            return $expected;
+        }
+        return array_keys($expected) === ['~result']
+            ? self::result($expected['~result'], $results)
+            : array_map(static fn ($item) => self::withResults($item, $results), $expected);
+    }
+
     private static function result(array $path, array $results): mixed
     {
         return array_reduce($path, static fn ($value, $key) => $value[$key], $results);

@@ -55,7 +55,7 @@ foreach ($case['calls'] as $call) {
     }
 }
 try {
-    $answer = ['result' => $plain($run($case['call'], $results))];
+    $answer = ['result' => $plain($run($case['call'], $results)), 'results' => array_map($plain, $results)];
 } catch (Throwable $exception) {
     $answer = ['exception' => get_class($exception), 'message' => $exception->getMessage()];
 }
