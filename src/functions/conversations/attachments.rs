@@ -26,6 +26,15 @@ pub(crate) fn pairs(Items(attachments): Items) -> Result<Vec<Value>> {
     attachments.iter().map(pair).collect()
 }
 
+/// The names and links of attachments.
+pub(crate) fn links(attachments: Items) -> Result<Vec<(String, String)>> {
+    let pairs = pairs(attachments)?.into_iter().map(|pair| {
+        let item = |index| pair.get(&Key::Int(index)).cloned().and_then(String::from_value);
+        (item(0).unwrap_or_default(), item(1).unwrap_or_default())
+    });
+    Ok(pairs.collect())
+}
+
 /// Anything but a name and an http or https link is refused: it would be shown as a link to people.
 fn pair(attachment: &Value) -> Result<Value> {
     let item = |index| {
