@@ -25,7 +25,7 @@ use sb::platform::engine::Engine;
 use sb::platform::http::{Http, Limits};
 use sb::providers::teamchat::{Member, Workspace};
 use secrecy::SecretString;
-use stand_in::{Reply, StandIn, nowhere};
+use stand_in::{Reply, StandIn, fields, nowhere};
 use teamchat::{CHANNELS, LOCKED, PEOPLE, TOKEN};
 
 /// The people of the workspace at an address.
@@ -77,6 +77,13 @@ fn the_providers_own_sdk_takes_the_stand_in_for_the_service() {
             "archived general",
             serde_json::json!([200, "cant_archive_general", null]),
         ),
+        ("name taken", serde_json::json!([200, "name_taken", null])),
+        ("wrong name", serde_json::json!([200, "invalid_name_specials", null])),
+        ("invited", serde_json::json!(true)),
+        ("invited again", serde_json::json!([200, "already_in_channel", null])),
+        ("posted", serde_json::json!("Ciao")),
+        ("no text", serde_json::json!([200, "no_text", null])),
+        ("posted to the archive", serde_json::json!([200, "is_archived", null])),
         ("too often", serde_json::json!([429, "ratelimited", "1"])),
         ("patient", serde_json::json!(5)),
     ] {
@@ -378,4 +385,172 @@ fn channels_wait_when_the_service_was_asked_too_often() {
         (error_object(exit).message.as_str(), asked.len()),
         ("missing_scope (needed: channels:manage)", 2)
     );
+}
+
+/// What a workspace was asked: method and fields.
+fn asked(workspace: &StandIn) -> Vec<(String, Vec<(String, String)>)> {
+    let requests = workspace.received().into_iter();
+    let named = requests.map(|request| {
+        let method = request.path.strip_prefix("/api/").unwrap().to_owned();
+        let fields = if request.method == "GET" {
+            request.query
+        } else {
+            fields(&request.body)
+        };
+        (method, fields)
+    });
+    named.collect()
+}
+
+/// The same of some fields.
+fn ask(method: &str, given: &[(&str, &str)]) -> (String, Vec<(String, String)>) {
+    let fields = given.iter().map(|&(name, value)| (name.to_owned(), value.to_owned()));
+    (method.to_owned(), fields.collect())
+}
+
+/// Ada and Ben are in the workspace; Carla is not hers, and number 230 cannot be invited.
+const AGENTS_ROW: &str = r#"
+    INSERT INTO sb_settings (name, value)
+    VALUES ('teamchat-agents', '{"U0001":"1","U0002":2,"U0003":"3","U0230":1,"U0004":"99"}')"#;
+
+const NEW_CHANNEL: &str = "C00000206";
+
+#[test]
+fn a_users_first_message_makes_a_channel_with_the_agents_in_it() {
+    let workspace = teamchat::start(0);
+    let settings = settings(&workspace.url("/api/"), TOKEN);
+    let mut installation = Installed::new("send", "people", &settings, &[AGENTS_ROW]);
+    let image = "https://support.example/carla.png";
+    let attachments = serde_json::json!([["receipt & more.pdf", "https://support.example/r.pdf?a=1&b=2"]]);
+    let message = serde_json::json!([3, "Carla D'Angelo", image, "Is *this* <!channel> & co?", attachments, 2]);
+    let sent = serde_json::json!(["success", NEW_CHANNEL]);
+    assert_eq!(installation.call("sb_send_teamchat_message", &message), sent);
+    let text =
+        "Is *this* &lt;!channel&gt; &amp; co?\nreceipt &amp; more.pdf: https://support.example/r.pdf?a=1&amp;b=2";
+    assert_eq!(
+        asked(&workspace),
+        [
+            ask("conversations.create", &[("name", "carla-d-angelo-3")]),
+            ask(
+                "conversations.invite",
+                &[("channel", NEW_CHANNEL), ("users", "U0001,U0002,U0230")]
+            ),
+            ask("conversations.invite", &[("channel", NEW_CHANNEL), ("users", "U0001")]),
+            ask("conversations.invite", &[("channel", NEW_CHANNEL), ("users", "U0002")]),
+            ask("conversations.invite", &[("channel", NEW_CHANNEL), ("users", "U0230")]),
+            ask(
+                "chat.postMessage",
+                &[
+                    ("channel", NEW_CHANNEL),
+                    ("text", text),
+                    ("username", "Carla D'Angelo"),
+                    ("icon_url", image)
+                ]
+            ),
+        ]
+    );
+    assert_eq!(
+        installation.rows("SELECT name, value FROM sb_users_data WHERE user_id = 3 AND slug = 'teamchat-channel'"),
+        serde_json::json!([{"name": "Teamchat channel", "value": NEW_CHANNEL}])
+    );
+    // The second one goes there at once, and what is no link is no image.
+    let second = serde_json::json!(["3", "", "javascript:alert(1)", "Again"]);
+    assert_eq!(installation.call("sb_send_teamchat_message", &second), sent);
+    assert_eq!(
+        asked(&workspace)[6..],
+        [ask("chat.postMessage", &[("channel", NEW_CHANNEL), ("text", "Again")])]
+    );
+}
+
+#[test]
+fn agents_of_other_departments_are_not_invited() {
+    let workspace = teamchat::start(0);
+    let settings = settings(&workspace.url("/api/"), TOKEN);
+    let other = "UPDATE sb_conversations SET department = 2 WHERE id = 2";
+    let installation = Installed::new("department", "people", &settings, &[AGENTS_ROW, other]);
+    installation.call(
+        "sb_send_teamchat_message",
+        &serde_json::json!([3, "Carla", false, "Hi", [], 2]),
+    );
+    let users = &asked(&workspace)[1].1[1].1;
+    assert_eq!(users, "U0001,U0230");
+}
+
+#[test]
+fn a_channel_that_is_there_already_is_found() {
+    let workspace = teamchat::start(0);
+    let settings = settings(&workspace.url("/api/"), TOKEN);
+    let message = serde_json::json!([3, "Carla", false, "Hi"]);
+    for run in ["first", "row lost"] {
+        let installation = Installed::new(run, "people", &settings, &[]);
+        let sent = installation.call("sb_send_teamchat_message", &message);
+        assert_eq!(sent, serde_json::json!(["success", NEW_CHANNEL]), "{run}");
+    }
+}
+
+#[test]
+fn an_archived_channel_is_replaced() {
+    let workspace = teamchat::start(0);
+    let settings = settings(&workspace.url("/api/"), TOKEN);
+    let mut installation = Installed::new("replaced", "people", &settings, &[]);
+    let message = serde_json::json!([3, "Carla", false, "Hi"]);
+    installation.call("sb_send_teamchat_message", &message);
+    for _ in 0..2 {
+        installation.call("sb_archive_teamchat_channels", &serde_json::json!([]));
+    }
+    assert!(archived(&workspace).contains(&NEW_CHANNEL.to_owned()));
+    let sent = installation.call("sb_send_teamchat_message", &message);
+    assert_eq!(sent, serde_json::json!(["success", "C00000207"]));
+    let names: Vec<_> = asked(&workspace)
+        .into_iter()
+        .filter_map(|(method, fields)| (method == "conversations.create").then(|| fields[0].1.clone()))
+        .collect();
+    assert_eq!(names[..2], ["carla-d-angelo-3", "carla-d-angelo-3"]);
+    assert!(
+        names[2].starts_with("carla-d-angelo-3-") && names[2].len() == 23,
+        "{names:?}"
+    );
+    assert_eq!(
+        installation.rows("SELECT value FROM sb_users_data WHERE slug = 'teamchat-channel'"),
+        serde_json::json!([{"value": "C00000207"}])
+    );
+}
+
+#[test]
+fn another_channel_gets_the_message_when_it_is_given() {
+    let workspace = teamchat::start(0);
+    let settings = settings(&workspace.url("/api/"), TOKEN);
+    let mut installation = Installed::new("given", "people", &settings, &[]);
+    let sent = installation.call(
+        "sb_send_teamchat_message",
+        &serde_json::json!([99, "Bot", false, "Hi", "[]", false, "C00000200"]),
+    );
+    assert_eq!(sent, serde_json::json!(["success", "C00000200"]));
+    assert_eq!(asked(&workspace).len(), 1);
+    let refused = installation.error(
+        "sb_send_teamchat_message",
+        &serde_json::json!([3, "Bot", false, "Hi", [], false, "C1"]),
+    );
+    assert_eq!(refused, ("teamchat-error".to_owned(), "channel_not_found".to_owned()));
+    assert_eq!(
+        installation.rows("SELECT id FROM sb_users_data WHERE slug = 'teamchat-channel'"),
+        serde_json::json!([])
+    );
+}
+
+#[test]
+fn a_long_message_is_posted_in_parts() {
+    let workspace = teamchat::start(0);
+    let settings = settings(&workspace.url("/api/"), TOKEN);
+    let installation = Installed::new("long", "people", &settings, &[]);
+    let text = "a & b ".repeat(10_000);
+    installation.call(
+        "sb_send_teamchat_message",
+        &serde_json::json!([3, "Carla", false, text, [], false, "C00000200"]),
+    );
+    let posted: Vec<_> = asked(&workspace)
+        .into_iter()
+        .map(|(_, fields)| fields[1].1.clone())
+        .collect();
+    assert_eq!((posted.len(), posted.concat()), (3, text.replace('&', "&amp;")));
 }

@@ -7,6 +7,7 @@ pub mod chatbot;
 pub mod email;
 pub mod llm;
 pub mod oauth;
+pub mod parts;
 pub mod sms;
 pub mod teamchat;
 pub mod updates;

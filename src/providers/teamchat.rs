@@ -12,6 +12,7 @@ use crate::contract::json;
 use crate::platform::Context;
 use crate::platform::http::{Body, Method, Request, Service};
 use crate::providers::Outside;
+use crate::providers::parts::parts;
 
 /// Where the service is when the settings do not say otherwise.
 const ADDRESS: &str = "https://slack.com/api/";
@@ -40,6 +41,15 @@ const OF_THE_CHANNEL: [&str; 7] = [
     "restricted_action",
 ];
 
+/// Refusals that say that nothing can be posted to a channel any more.
+const CHANNEL_IS_GONE: [&str; 2] = ["channel_not_found", "is_archived"];
+
+/// The longest text of a message that the service does not cut off, in characters.
+const TEXT_LIMIT: usize = 40_000;
+
+/// The longest name that a channel may have.
+pub const NAME_LIMIT: usize = 80;
+
 /// The service's own bot, which it does not mark as one.
 const OWN_BOT: &str = "USLACKBOT";
 
@@ -56,6 +66,19 @@ pub struct Member {
     pub id: String,
     /// The full name; the shown name or the handle of who has none.
     pub name: String,
+}
+
+/// A message for a channel.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Message {
+    /// Its text, in the chat's own marks, which are the service's too.
+    pub text: String,
+    /// Names and links that follow it.
+    pub links: Vec<(String, String)>,
+    /// The name it is shown with.
+    pub author: Option<String>,
+    /// The link of the image it is shown with.
+    pub image: Option<String>,
 }
 
 /// What became of a channel that was to be archived.
@@ -119,6 +142,68 @@ impl<'a> Workspace<'a> {
         }
     }
 
+    /// Makes a channel that everybody in the workspace may join; `None` when its name is taken.
+    pub async fn create(&self, name: &str) -> Result<Option<String>> {
+        let fields = [("name", name)];
+        let request = Request::new(Method::POST, &["conversations.create"]).body(Body::Form(&fields));
+        match self.ask::<Created>(request).await {
+            Ok(Created { channel }) => Ok(Some(channel.id)),
+            Err(Error::Provider(error)) if error.message == "name_taken" => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The channel of that name, when it is not archived and the token is in it.
+    pub async fn find(&self, name: &str) -> Result<Option<String>> {
+        let which = [("types", "public_channel"), ("exclude_archived", "true")];
+        let channels: Vec<Channel> = self.list("conversations.list", &which).await?;
+        let is_it = |channel: &Channel| channel.name == name && channel.is_member && !channel.is_archived;
+        Ok(channels.into_iter().find(is_it).map(|channel| channel.id))
+    }
+
+    /// Invites people into a channel. Who cannot be invited keeps nobody else out: the service refuses them all, so they
+    /// are then invited one by one.
+    pub async fn invite(&self, channel: &str, members: &[String]) -> Result<()> {
+        if members.is_empty() || self.try_invite(channel, &members.join(",")).await? || members.len() == 1 {
+            return Ok(());
+        }
+        for member in members {
+            self.try_invite(channel, member).await?;
+        }
+        Ok(())
+    }
+
+    /// Whether the service took the invitation.
+    async fn try_invite(&self, channel: &str, members: &str) -> Result<bool> {
+        let fields = [("channel", channel), ("users", members)];
+        let request = Request::new(Method::POST, &["conversations.invite"]).body(Body::Form(&fields));
+        match self.ask::<Done>(request).await {
+            Ok(Done {}) => Ok(true),
+            Err(Error::Provider(error)) if error.response.is_some() => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Posts a message, in as many parts as the service's limit asks for.
+    pub async fn post(&self, channel: &str, message: &Message) -> Result<()> {
+        let mut text = message.text.clone();
+        for (name, link) in &message.links {
+            text.push_str(if text.is_empty() { "" } else { "\n" });
+            text.push_str(name);
+            text.push_str(": ");
+            text.push_str(link);
+        }
+        for part in parts(&text, TEXT_LIMIT, escaped_length) {
+            let text = escaped(part);
+            let mut fields = vec![("channel", channel), ("text", text.as_str())];
+            fields.extend(message.author.as_deref().map(|author| ("username", author)));
+            fields.extend(message.image.as_deref().map(|image| ("icon_url", image)));
+            let request = Request::new(Method::POST, &["chat.postMessage"]).body(Body::Form(&fields));
+            self.ask::<Done>(request).await?;
+        }
+        Ok(())
+    }
+
     /// All pages of a list.
     async fn list<T: DeserializeOwned>(&self, method: &str, which: &[(&'static str, &str)]) -> Result<Vec<T>> {
         let mut items = Vec::new();
@@ -152,6 +237,25 @@ impl<'a> Workspace<'a> {
             Some(refusal) => Err(self.service.refusal(refusal.text(), json::decode(&answer.body))),
             None => Err(self.service.foreign(&answer)),
         }
+    }
+}
+
+/// Whether a post was refused because its channel is not there any more.
+pub fn channel_is_gone(error: &Error) -> bool {
+    matches!(error, Error::Provider(error) if CHANNEL_IS_GONE.contains(&error.message.as_str()))
+}
+
+/// A text in which nothing is a command to the service: no mention, no link with another name.
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+}
+
+/// How long a character is once it is escaped.
+fn escaped_length(letter: char) -> usize {
+    match letter {
+        '&' => 5,
+        '<' | '>' => 4,
+        _ => 1,
     }
 }
 
@@ -195,8 +299,15 @@ struct Page<T> {
 struct Done {}
 
 #[derive(Deserialize)]
+struct Created {
+    channel: Channel,
+}
+
+#[derive(Deserialize)]
 struct Channel {
     id: String,
+    #[serde(default)]
+    name: String,
     #[serde(default)]
     is_general: bool,
     #[serde(default)]

@@ -19,6 +19,19 @@ pub const PEOPLE: usize = 230;
 pub const CHANNELS: usize = 205;
 pub const LOCKED: &str = "C00000190";
 
+/// Who is in the workspace, but cannot be invited.
+pub const UNINVITED: &str = "U0230";
+
+/// What has happened in the workspace.
+#[derive(Default)]
+struct State {
+    archived: BTreeSet<String>,
+    /// The names of the channels that were made, in the order of their ids.
+    made: Vec<String>,
+    /// Who is in which channel.
+    members: BTreeSet<(String, String)>,
+}
+
 /// The service's own description (Swagger 2.0).
 static SCHEMA: LazyLock<Value> = LazyLock::new(|| {
     let mut schema = serde_json::from_str(include_str!("../fixtures/teamchat.swagger2.json")).unwrap();
@@ -29,13 +42,13 @@ static SCHEMA: LazyLock<Value> = LazyLock::new(|| {
 /// Starts a workspace that first answers so often that it is asked too often.
 pub fn start(too_often: usize) -> StandIn {
     let mut too_often = too_often;
-    let mut archived = BTreeSet::new();
+    let mut state = State::default();
     StandIn::start(move |request| {
         if too_often > 0 {
             too_often -= 1;
             return Reply::of(429, &[("retry-after", "1")], r#"{"ok":false,"error":"ratelimited"}"#);
         }
-        Reply::json(answer(request, &mut archived).to_string())
+        Reply::json(answer(request, &mut state).to_string())
     })
 }
 
@@ -67,7 +80,7 @@ fn user(id: &str, real_name: &str, is_bot: bool, deleted: bool) -> Value {
     })
 }
 
-fn answer(request: &Received, archived: &mut BTreeSet<String>) -> Value {
+fn answer(request: &Received, state: &mut State) -> Value {
     let method = request.path.trim_start_matches("/api");
     // The service takes either verb for every method; the schema has one of them.
     let operation = &SCHEMA["paths"][method];
@@ -81,6 +94,11 @@ fn answer(request: &Received, archived: &mut BTreeSet<String>) -> Value {
         None => {}
         // So the SDK sends a request without parameters.
         Some(kind) if kind.starts_with("application/json") && request.body.is_empty() => {}
+        Some(kind) if kind.starts_with("application/json") => {
+            let given: serde_json::Map<String, Value> = serde_json::from_str(&request.body).unwrap();
+            let text = |value: Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+            parameters.extend(given.into_iter().map(|(name, value)| (name, text(value))));
+        }
         Some(_) => return json!({"ok": false, "error": "invalid_post_type"}),
     }
     let refusal = |error| json!({"ok": false, "error": error});
@@ -90,8 +108,11 @@ fn answer(request: &Received, archived: &mut BTreeSet<String>) -> Value {
         Some(_) if !fit(operation, &parameters) => refusal("invalid_arg_name"),
         Some(_) => match method {
             "/users.list" => users_list(&parameters),
-            "/conversations.list" => conversations_list(&parameters, archived),
-            "/conversations.archive" => conversations_archive(&parameters, archived),
+            "/conversations.list" => conversations_list(&parameters, state),
+            "/conversations.archive" => conversations_archive(&parameters, state),
+            "/conversations.create" => conversations_create(&parameters, state),
+            "/conversations.invite" => conversations_invite(&parameters, state),
+            "/chat.postMessage" => chat_post_message(&parameters, state),
             _ => refusal("unknown_method"),
         },
     };
@@ -162,21 +183,27 @@ fn users_list(parameters: &[(String, String)]) -> Value {
     }
 }
 
-fn conversations_list(parameters: &[(String, String)], archived: &BTreeSet<String>) -> Value {
+/// A channel as lists have it.
+fn channel(number: usize, name: &str, state: &State) -> Value {
+    let id = format!("C{number:08}");
+    let text = json!({"value": "", "creator": "", "last_set": 0});
+    json!({
+        "id": id, "name": name, "name_normalized": name,
+        "created": 1_700_000_000, "creator": "U0001", "is_archived": state.archived.contains(&id), "is_channel": true,
+        "is_general": number == 1, "is_mpim": false, "is_group": false, "is_org_shared": false, "is_im": false,
+        "is_shared": false, "is_private": number == CHANNELS, "is_member": number == 1 || number > CHANNELS - 25,
+        "topic": text, "purpose": text,
+    })
+}
+
+fn conversations_list(parameters: &[(String, String)], state: &State) -> Value {
     let without_archived = matches!(given(parameters, "exclude_archived"), Some("true" | "1"));
-    let ids = (1..=CHANNELS).map(|number| (number, format!("C{number:08}")));
-    let shown = ids.filter(|(_, id)| !without_archived || !archived.contains(id));
-    let channels: Vec<Value> = shown
-        .map(|(number, id)| {
-            let text = json!({"value": "", "creator": "", "last_set": 0});
-            json!({
-                "id": id, "name": format!("channel-{number}"), "name_normalized": format!("channel-{number}"),
-                "created": 1_700_000_000, "creator": "U0001", "is_archived": archived.contains(&id), "is_channel": true,
-                "is_general": number == 1, "is_mpim": false, "is_group": false, "is_org_shared": false, "is_im": false,
-                "is_shared": false, "is_private": number == CHANNELS, "is_member": number == 1 || number > CHANNELS - 25,
-                "topic": text, "purpose": text,
-            })
-        })
+    let names = (1..=CHANNELS)
+        .map(|number| format!("channel-{number}"))
+        .chain(state.made.iter().cloned());
+    let channels = (1..).zip(names).map(|(number, name)| channel(number, &name, state));
+    let channels: Vec<Value> = channels
+        .filter(|channel| !without_archived || channel["is_archived"] == false)
         .collect();
     match page(&channels, parameters) {
         None => json!({"ok": false, "error": "invalid_arg_name"}),
@@ -186,15 +213,88 @@ fn conversations_list(parameters: &[(String, String)], archived: &BTreeSet<Strin
     }
 }
 
-fn conversations_archive(parameters: &[(String, String)], archived: &mut BTreeSet<String>) -> Value {
+fn conversations_create(parameters: &[(String, String)], state: &mut State) -> Value {
+    let name = given(parameters, "name").unwrap_or_default();
+    let is_special = |byte: u8| !matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_');
+    let error = match name {
+        "" => "invalid_name_required",
+        name if name.len() > 80 => "invalid_name_maxlength",
+        name if name.bytes().any(is_special) => "invalid_name_specials",
+        name if state.made.iter().any(|made| made == name) => "name_taken",
+        name => {
+            state.made.push(name.to_owned());
+            return json!({"ok": true, "channel": channel(CHANNELS + state.made.len(), name, state)});
+        }
+    };
+    json!({"ok": false, "error": error})
+}
+
+/// The number of a channel that the token is in and that is not archived.
+fn open_channel(id: &str, state: &State) -> Result<usize, &'static str> {
+    let number: usize = id.trim_start_matches('C').parse().unwrap_or_default();
+    match number {
+        _ if state.archived.contains(id) => Err("is_archived"),
+        number if number > CHANNELS - 25 && number <= CHANNELS + state.made.len() => Ok(number),
+        _ => Err("channel_not_found"),
+    }
+}
+
+fn conversations_invite(parameters: &[(String, String)], state: &mut State) -> Value {
+    let id = given(parameters, "channel").unwrap_or_default();
+    let number = match open_channel(id, state) {
+        Ok(number) => number,
+        Err(error) => return json!({"ok": false, "error": error}),
+    };
+    let users: Vec<&str> = given(parameters, "users").unwrap_or_default().split(',').collect();
+    let refusal = |user: &str| match user {
+        "" => Some("no_user"),
+        UNINVITED => Some("cant_invite"),
+        user if !everyone().iter().any(|own| own["id"] == user) => Some("user_not_found"),
+        user if state.members.contains(&(id.to_owned(), user.to_owned())) => Some("already_in_channel"),
+        _ => None,
+    };
+    if let Some(error) = users.iter().find_map(|user| refusal(user)) {
+        return json!({"ok": false, "error": error});
+    }
+    state
+        .members
+        .extend(users.iter().map(|user| (id.to_owned(), (*user).to_owned())));
+    let name = state
+        .made
+        .get(number.wrapping_sub(CHANNELS + 1))
+        .cloned()
+        .unwrap_or_default();
+    json!({"ok": true, "channel": channel(number, &name, state)})
+}
+
+fn chat_post_message(parameters: &[(String, String)], state: &State) -> Value {
+    let (id, text) = (
+        given(parameters, "channel").unwrap_or_default(),
+        given(parameters, "text").unwrap_or_default(),
+    );
+    let error = match open_channel(id, state) {
+        Err(error) => error,
+        Ok(_) if text.is_empty() => "no_text",
+        Ok(_) if text.chars().count() > 40_000 => "msg_too_long",
+        Ok(_) => {
+            let ts = "1700000000.000100";
+            let message =
+                json!({"type": "message", "text": text, "ts": ts, "bot_id": "B00000001", "user": "U00000001"});
+            return json!({"ok": true, "channel": id, "ts": ts, "message": message});
+        }
+    };
+    json!({"ok": false, "error": error})
+}
+
+fn conversations_archive(parameters: &[(String, String)], state: &mut State) -> Value {
     let channel = given(parameters, "channel").unwrap_or_default();
     let number: usize = channel.trim_start_matches('C').parse().unwrap_or_default();
     let error = match number {
         0 => "channel_not_found",
         1 => "cant_archive_general",
-        number if number > CHANNELS => "channel_not_found",
+        number if number > CHANNELS + state.made.len() => "channel_not_found",
         number if number <= CHANNELS - 25 || channel == LOCKED => "restricted_action",
-        _ if !archived.insert(channel.to_owned()) => "already_archived",
+        _ if !state.archived.insert(channel.to_owned()) => "already_archived",
         _ => return json!({"ok": true}),
     };
     json!({"ok": false, "error": error})

@@ -43,6 +43,15 @@ seen["archived"] = client(url).conversations_archive(channel=last)["ok"]
 seen["archived again"] = refusal(lambda: client(url).conversations_archive(channel=last))
 seen["archived general"] = refusal(lambda: client(url).conversations_archive(channel="C00000001"))
 seen["left"] = sum(len(page["channels"]) for page in client(url).conversations_list(exclude_archived=True, limit=200))
+own = client(url).conversations_create(name="carla-3")["channel"]["id"]
+seen["name taken"] = refusal(lambda: client(url).conversations_create(name="carla-3"))
+seen["wrong name"] = refusal(lambda: client(url).conversations_create(name="Carla #3"))
+seen["invited"] = client(url).conversations_invite(channel=own, users="U0001,U0002")["channel"]["id"] == own
+seen["invited again"] = refusal(lambda: client(url).conversations_invite(channel=own, users=["U0001"]))
+seen["posted"] = client(url).chat_postMessage(channel=own, text="Ciao", username="Carla")["message"]["text"]
+seen["no text"] = refusal(lambda: client(url).chat_postMessage(channel=own, text=""))
+client(url).conversations_archive(channel=own)
+seen["posted to the archive"] = refusal(lambda: client(url).chat_postMessage(channel=own, text="Ciao"))
 patient = client(busy_url)
 patient.retry_handlers.append(RateLimitErrorRetryHandler(max_retry_count=1))
 seen["patient"] = len(patient.users_list(limit=5)["members"])

@@ -13,6 +13,7 @@ mod rating;
 mod reading;
 mod routing;
 mod sending;
+mod teamchat;
 
 pub(crate) use inbox::{Filter, Statuses, conversations_before};
 pub(crate) use opening::{NewConversation, get_last_conversation_id_or_create, open};
@@ -244,6 +245,34 @@ functions! {
         bot_id: Option<UserId> = false,
     ) -> "array{status: 'success', message-id: int}|'conversation-not-found'|'user-not-found'|string|SBError"
         => closing::close_message, database_errors_as_text;
+
+    /// Sends a message to the team-messaging app: to the channel of a user, which is made when there is none and which the
+    /// agents of the settings row teamchat-agents are invited to.
+    ///
+    /// A channel that was archived is replaced by a new one. Links of attachments follow the text. A message of more than
+    /// 40,000 characters is posted in several parts.
+    ///
+    /// @param $user_id the user whose channel it is
+    /// @param $full_name the name that the message is shown with
+    /// @param $profile_image the http(s) link of the image that it is shown with
+    /// @param $message the text, up to 65,535 bytes
+    /// @param $attachments list of [name, http(s) link]
+    /// @param $conversation_id the conversation it belongs to: of its department are the agents who are invited
+    /// @param $channel the id of another channel, which gets the message in place of the user's
+    /// @return success and the id of the channel
+    /// @errors teamchat-not-active, user-not-found, conversation-not-found, empty-message, invalid-attachment; SBError
+    ///     teamchat-error with the service's code, configuration, too-long, security-error; the text of a database error
+    ///     or of a failed connection: the message is not sent again when its fate is not known
+    async fn sb_send_teamchat_message(
+        user_id: UserId,
+        full_name: String,
+        profile_image: Option<String> = false,
+        message: String = "",
+        attachments: Items = [],
+        conversation_id: Option<ConversationId> = false,
+        channel: Option<String> = false,
+    ) -> "array{'success', string}|'teamchat-not-active'|string|SBError"
+        => teamchat::send_teamchat_message, database_errors_as_text;
 
     /// Says whether the active user has no right to a conversation: agents and admins have one to every conversation,
     /// visitors, leads and users to their own. Without an active user it is true.

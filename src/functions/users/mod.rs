@@ -19,6 +19,7 @@ mod teamchat;
 pub(crate) use lists::ONLINE_FOR;
 pub(crate) use lookup::get_bot_id;
 pub(crate) use removal::delete_old_visitors;
+pub(crate) use teamchat::saved as teamchat_agents;
 
 use crate::contract::args::{Bytes, Details, Extra, Page, People, Several, Since, Sorting, Texts};
 use crate::contract::ids::{ConversationId, UserId};

@@ -33,7 +33,8 @@ pub(super) async fn teamchat_users(cx: &Context<'_>) -> Result<Value> {
     ]))
 }
 
-async fn saved(cx: &Context<'_>) -> Result<Map> {
+/// The agents of the workspace's people: user id of the workspace → agent id.
+pub(crate) async fn saved(cx: &Context<'_>) -> Result<Map> {
     let stored = cx
         .stored(SAVED_ROW)
         .await?
