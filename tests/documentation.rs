@@ -167,7 +167,7 @@ fn functions_that_are_named_are_there() {
         .map(|entry| entry.unwrap().path())
     {
         let file = path.file_name().unwrap().to_str().unwrap().to_owned();
-        if !file.ends_with(".md") || file == "functions.md" {
+        if Path::new(&file).extension().is_none_or(|extension| extension != "md") || file == "functions.md" {
             continue;
         }
         let text = fs::read_to_string(&path).unwrap();

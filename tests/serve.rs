@@ -40,6 +40,7 @@ fn main() {
             examine(&server, &format!("serve {name}"), &case, open).map_err(Failed::from)
         }));
     }
+    #[allow(clippy::type_complexity)]
     let further: [(&str, fn(&Server)); 6] = [
         ("clients: one connection carries many requests", one_connection),
         ("clients: whoever leaves early breaks nothing off", whoever_leaves),
@@ -156,7 +157,7 @@ fn strange_clients(server: &Server) {
         read(&mut BufReader::new(stream), "POST").map(|answer| answer.status)
     };
     assert_eq!(status(b"hello\r\n\r\n"), Some(400));
-    assert_eq!(status(&[b'x'; 1 << 20]), Some(431));
+    assert_eq!(status(&vec![b'x'; 1 << 20]), Some(431));
     assert_eq!(
         status(format!("GET /{} HTTP/1.1\r\n\r\n", "x".repeat(1 << 20)).as_bytes()),
         Some(431)

@@ -694,6 +694,27 @@ function sb_delete_message($message_id) {}
 function sb_close_message($conversation_id, $bot_id = false) {}
 
 /**
+ * Sends a message to the team-messaging app: to the channel of a user, which is made when there is none and which the
+ * agents of the settings row teamchat-agents are invited to.
+ *
+ * A channel that was archived is replaced by a new one. Links of attachments follow the text. A message of more than
+ * 40,000 characters is posted in several parts.
+ *
+ * @param int|string $user_id the user whose channel it is
+ * @param string $full_name the name that the message is shown with
+ * @param string $profile_image the http(s) link of the image that it is shown with
+ * @param string $message the text, up to 65,535 bytes
+ * @param list<mixed>|string $attachments list of [name, http(s) link]
+ * @param int|string $conversation_id the conversation it belongs to: of its department are the agents who are invited
+ * @param string $channel the id of another channel, which gets the message in place of the user's
+ * @return array{'success', string}|'teamchat-not-active'|string|SBError success and the id of the channel
+ * @errors teamchat-not-active, user-not-found, conversation-not-found, empty-message, invalid-attachment; SBError
+ *     teamchat-error with the service's code, configuration, too-long, security-error; the text of a database error or
+ *     of a failed connection: the message is not sent again when its fate is not known
+ */
+function sb_send_teamchat_message($user_id, $full_name, $profile_image = false, $message = "", $attachments = [], $conversation_id = false, $channel = false) {}
+
+/**
  * Says whether the active user has no right to a conversation: agents and admins have one to every conversation,
  * visitors, leads and users to their own. Without an active user it is true.
  *

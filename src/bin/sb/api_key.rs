@@ -104,13 +104,13 @@ fn list(options: &List) -> Result<()> {
     }
     for (name, scopes, user, created, expires, last_used, revoked) in keys as Vec<Shown> {
         let user = user.map_or_else(String::new, |user| format!(", for user {user}"));
-        let used = last_used.map_or_else(|| ", never used".to_owned(), |time| format!(", used {time}"));
+        let last_use = last_used.map_or_else(|| ", never used".to_owned(), |time| format!(", used {time}"));
         let end = match (revoked, expires) {
             (Some(time), _) => format!(", revoked {time}"),
             (None, Some(time)) => format!(", ends {time}"),
             (None, None) => String::new(),
         };
-        say(&format!("{name}: {scopes}{user}, made {created}{used}{end}"))?;
+        say(&format!("{name}: {scopes}{user}, made {created}{last_use}{end}"))?;
     }
     Ok(())
 }

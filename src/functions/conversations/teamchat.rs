@@ -1,11 +1,11 @@
 //! Messages to the team-messaging workspace, in which every user has a channel.
 
-use super::attachments::{is_link, links};
 use super::sending::TEXT_LIMIT;
 use crate::contract::args::Items;
 use crate::contract::error::{Code, Error, Result};
 use crate::contract::ids::{ConversationId, UserId};
 use crate::contract::{Argument, Value};
+use crate::functions::attachments::{is_link, links};
 use crate::functions::users::teamchat_agents;
 use crate::params;
 use crate::platform::{Context, crypto};
@@ -143,8 +143,8 @@ impl Owner<'_> {
         }
         let token = crypto::token()?;
         let other = format!("{name}-{}", token.get(..6).unwrap_or_default());
-        let taken = || Error::Internal(format!("the name {other} of a channel is taken"));
-        self.workspace.create(&other).await?.ok_or_else(taken)
+        let refused = || Error::Internal(format!("the name {other} of a channel is taken"));
+        self.workspace.create(&other).await?.ok_or_else(refused)
     }
 
     /// Who of the workspace is an agent that looks after this user.

@@ -1,6 +1,4 @@
-//! The mailboxes whose e-mails become messages: the setting `email-piping` in both of its forms.
-
-use secrecy::SecretString;
+//! The mailboxes that answers come to: the setting `email-piping` in both of its forms.
 
 use crate::contract::args::{Argument, Department};
 use crate::contract::{Key, Map, Value};
@@ -9,22 +7,12 @@ use crate::platform::settings::Settings;
 /// A mailbox of the settings that is switched on.
 #[derive(Debug, Clone)]
 pub(crate) struct Mailbox {
-    pub(crate) host: String,
-    pub(crate) port: u16,
     pub(crate) user: String,
-    pub(crate) password: SecretString,
-    /// Whether the e-mails of people who are no users become messages too.
-    pub(crate) takes_strangers: bool,
-    /// Whether it is read only when somebody asks for it, never by the clock.
-    pub(crate) is_off_the_clock: bool,
     /// The department that new conversations go to.
     pub(crate) department: Option<u8>,
     /// What e-mails that can be answered begin with.
     pub(crate) delimiter: Option<String>,
 }
-
-/// Where mailboxes are when the settings do not say: IMAP, encrypted from the first byte.
-const DEFAULT_PORT: u16 = 993;
 
 /// What e-mails begin with when the setting is a mere checkbox.
 pub(crate) const DELIMITER: &str = "### Please type your reply above this line ###";
@@ -72,13 +60,10 @@ fn read(map: &Map) -> Option<Mailbox> {
     if !is_on("active") {
         return None;
     }
+    // Without these nobody can read what comes.
+    text("host").and(text("password"))?;
     Some(Mailbox {
-        host: text("host")?,
-        port: text("port").map_or(Some(DEFAULT_PORT), |port| port.parse().ok())?,
         user: text("user")?,
-        password: text("password")?.into(),
-        takes_strangers: is_on("all"),
-        is_off_the_clock: is_on("disable-cron"),
         department: value("department").and_then(department),
         delimiter: is_on("delimiter").then(|| match text("delimiter").as_deref() {
             None | Some("1" | "true" | "on") => DELIMITER.to_owned(),
@@ -109,10 +94,9 @@ mod tests {
             "email-piping-disable-cron":[true,"checkbox"],"email-piping-department":["2","select"]},"multi-input"]}"#;
         let [mailbox] = &read(one)[..] else { panic!("not one") };
         assert_eq!(
-            (mailbox.host.as_str(), mailbox.port, mailbox.department),
-            ("mail.example", 110, Some(2))
+            (mailbox.user.as_str(), mailbox.department),
+            ("support@mail.example", Some(2))
         );
-        assert!(mailbox.is_off_the_clock && !mailbox.takes_strangers);
         assert_eq!(mailbox.delimiter.as_deref(), Some(DELIMITER));
         let several = r#"{"email-piping":[[
             {"email-piping-active":true,"email-piping-host":"a","email-piping-user":"b","email-piping-password":"c",
@@ -124,8 +108,8 @@ mod tests {
         let [first, second] = &read(several)[..] else {
             panic!("not two")
         };
-        assert!(first.takes_strangers && first.department.is_none() && first.delimiter.is_none());
-        assert_eq!((second.host.as_str(), second.port), ("d", 993));
+        assert!(first.department.is_none() && first.delimiter.is_none());
+        assert_eq!(second.user, "e");
         assert_eq!(second.delimiter.as_deref(), Some("-- reply above --"));
     }
 
@@ -137,8 +121,7 @@ mod tests {
             r#"{"email-piping":[[],"repeater"]}"#,
             r#"{"email-piping":["x","text"]}"#,
             r#"{"email-piping":[{"email-piping-active":[true,"checkbox"],"email-piping-host":["","text"]},"multi-input"]}"#,
-            r#"{"email-piping":[[{"email-piping-active":true,"email-piping-host":"a","email-piping-user":"b",
-                "email-piping-password":"c","email-piping-port":"99999"}],"repeater"]}"#,
+            r#"{"email-piping":[[{"email-piping-active":true,"email-piping-host":"a","email-piping-user":"b"}],"repeater"]}"#,
         ] {
             assert_eq!(read(text).len(), 0, "{text}");
         }

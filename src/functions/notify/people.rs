@@ -4,7 +4,6 @@ use crate::contract::error::Result;
 use crate::contract::ids::UserId;
 use crate::contract::language::Language;
 use crate::contract::status::UserType;
-use crate::functions::users::ONLINE_FOR;
 use crate::params;
 use crate::platform::Context;
 use crate::platform::db::Builder;
@@ -12,7 +11,7 @@ use crate::platform::db::Builder;
 /// With the details that e-mails need, each by one dive into its key.
 const PEOPLE: &str = "
     SELECT u.id, TRIM(CONCAT(u.first_name, ' ', u.last_name)), u.email, COALESCE(u.profile_image, ''), u.user_type,
-        u.token, COALESCE(u.last_activity > ?, FALSE),
+        u.token,
         (SELECT d.value FROM sb_users_data d WHERE d.user_id = u.id AND d.slug = 'language'),
         (SELECT d.value FROM sb_users_data d WHERE d.user_id = u.id AND d.slug = 'browser_language'),
         (SELECT d.value FROM sb_users_data d WHERE d.user_id = u.id AND d.slug = 'current_url')
@@ -27,7 +26,6 @@ type Row = (
     String,
     String,
     String,
-    bool,
     Option<String>,
     Option<String>,
     Option<String>,
@@ -44,8 +42,6 @@ pub(crate) struct Person {
     pub(crate) image: String,
     pub(crate) user_type: Option<UserType>,
     pub(crate) token: String,
-    /// Whether it was active within the last seconds.
-    pub(crate) is_online: bool,
     pub(crate) language: Option<Language>,
     /// The page that it is on.
     pub(crate) page: Option<String>,
@@ -60,7 +56,7 @@ impl Person {
 
 /// Those of some users that there are.
 pub(crate) async fn people(cx: &Context<'_>, ids: impl IntoIterator<Item = UserId>) -> Result<Vec<Person>> {
-    let mut query = Builder::new(PEOPLE, params![cx.now() - ONLINE_FOR]);
+    let mut query = Builder::new(PEOPLE, params![]);
     query.add("u.id IN ", params![]).list(ids);
     read(cx, query).await
 }
@@ -69,14 +65,13 @@ async fn read(cx: &Context<'_>, query: Builder) -> Result<Vec<Person>> {
     let (sql, params) = query.finish();
     let rows: Vec<Row> = cx.database()?.rows(sql, params).await?;
     let people = rows.into_iter().map(
-        |(id, name, email, image, user_type, token, is_online, language, browser_language, page)| Person {
+        |(id, name, email, image, user_type, token, language, browser_language, page)| Person {
             id: id.into(),
             name,
             email: email.filter(|email| !email.trim().is_empty()),
             image,
             user_type: user_type.parse().ok(),
             token,
-            is_online,
             language: [language, browser_language]
                 .iter()
                 .flatten()

@@ -9,7 +9,6 @@ use crate::contract::json;
 use crate::contract::value::Key;
 use crate::params;
 use crate::platform::Context;
-use crate::platform::crypto::Keys;
 
 /// The department, and the row of the settings that holds the ids of the e-mails that came in.
 const THREAD: &str = "
@@ -20,9 +19,6 @@ const THREAD: &str = "
 /// What the settings row of a thread is called, before the conversation's id. It holds `{"ids": […]}`, the ids of the
 /// e-mails that came in, the oldest first.
 pub(crate) const ROW: &str = "email-thread-";
-
-/// How many ids an e-mail names: enough for a mail program that has lost some of them.
-pub(crate) const LENGTH: usize = 10;
 
 /// What ids of ours begin with.
 const PREFIX: &str = "conv-";
@@ -79,23 +75,6 @@ impl Thread {
     }
 }
 
-/// The conversation that an id or a tag of ours names, wherever in a text it stands.
-pub(crate) fn conversation_of(keys: &Keys, text: &str) -> Option<ConversationId> {
-    let words = text.split(|letter: char| !(letter.is_ascii_alphanumeric() || matches!(letter, '-' | '.')));
-    words.into_iter().find_map(|word| {
-        let (number, signature) =
-            if let Some((number, rest)) = word.strip_prefix(PREFIX).and_then(|id| id.split_once('.')) {
-                (number, rest.rsplit('.').next().unwrap_or_default())
-            } else {
-                let start = word.get(..TAG.len()).filter(|start| start.eq_ignore_ascii_case(TAG))?;
-                word.get(start.len()..)?.split_once('-')?
-            };
-        let conversation = ConversationId::from(number.parse::<u32>().ok()?);
-        keys.is_signature(&signed(conversation), signature)
-            .then_some(conversation)
-    })
-}
-
 fn signed(conversation: ConversationId) -> String {
     format!("email/{}", conversation.number())
 }
@@ -103,6 +82,24 @@ fn signed(conversation: ConversationId) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::platform::crypto::Keys;
+
+    /// The conversation that an id or a tag of ours names, wherever in a text it stands.
+    fn conversation_of(keys: &Keys, text: &str) -> Option<ConversationId> {
+        let words = text.split(|letter: char| !(letter.is_ascii_alphanumeric() || matches!(letter, '-' | '.')));
+        words.into_iter().find_map(|word| {
+            let (number, signature) =
+                if let Some((number, rest)) = word.strip_prefix(PREFIX).and_then(|id| id.split_once('.')) {
+                    (number, rest.rsplit('.').next().unwrap_or_default())
+                } else {
+                    let start = word.get(..TAG.len()).filter(|start| start.eq_ignore_ascii_case(TAG))?;
+                    word.get(start.len()..)?.split_once('-')?
+                };
+            let conversation = ConversationId::from(number.parse::<u32>().ok()?);
+            keys.is_signature(&signed(conversation), signature)
+                .then_some(conversation)
+        })
+    }
 
     fn thread(keys: &Keys) -> Thread {
         let conversation = ConversationId::from(12);
