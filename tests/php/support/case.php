@@ -31,6 +31,9 @@ $plain = static function (mixed $value) use (&$plain): mixed {
     if (!is_object($value)) {
         return $value;
     }
+    if ($value instanceof Throwable) {
+        return null;
+    }
     $error = (object) ['class' => get_class($value), 'code' => $value->code(), 'function' => '', 'message' => ''];
     if ($value instanceof SBError) {
         $error->function = $value->function_name();
