@@ -57,9 +57,9 @@ lint: $(CARGO_DENY) ## check form, warnings, PHP syntax and licences
 audit: $(CARGO_DENY) ## look the dependencies up among the known advisories, on github.com
 	$(CARGO_DENY) check advisories
 
-# From source, which takes some minutes, once.
+# From source, which takes some minutes, once; unoptimized, since it reads little.
 $(CARGO_DENY):
-	cargo install --quiet --locked --root $(TOOLS) --version $(CARGO_DENY_VERSION) cargo-deny
+	cargo install --quiet --locked --debug --root $(TOOLS) --version $(CARGO_DENY_VERSION) cargo-deny
 
 demo: deps build ## a conversation between a user and an agent, from PHP to a private database and back
 	examples/demo/run
