@@ -506,9 +506,27 @@ fn orders_in_tables_of_their_own() {
     );
 }
 
+/// Where the tables of the shop were made under another collation than those of the site.
 #[test]
 fn orders_among_posts_in_another_schema() {
-    all_answers("schema", &["woo.sql.gz"], &["EXPECTED.json"], Place::Schema, "polylang");
+    let mut shop = Shop::open("schema", &["woo.sql.gz"], Place::Schema, "polylang");
+    let tables = shop.rows(&format!(
+        "SELECT TABLE_NAME AS name FROM information_schema.TABLES
+            WHERE TABLE_SCHEMA = '{}' AND TABLE_NAME REGEXP '_(wc|woocommerce)_'",
+        shop.schema
+    ));
+    assert!(tables.as_array().unwrap().len() > 20);
+    for table in tables.as_array().unwrap() {
+        shop.rows(&format!(
+            "ALTER TABLE {}.{} CONVERT TO CHARACTER SET utf8mb4 COLLATE utf8mb4_general_ci",
+            shop.schema,
+            table["name"].as_str().unwrap()
+        ));
+    }
+    let mut table = Table::default();
+    answers(&mut shop, &expected("EXPECTED.json"), &mut table);
+    table.finish("schema");
+    shop.drop();
 }
 
 #[test]
@@ -526,6 +544,57 @@ fn orders_in_tables_of_their_own_on_another_server() {
 fn the_other_multilingual_plugin() {
     let dumps = ["woo.sql.gz", "wpml_handmade.sql"];
     all_answers("wpml", &dumps, &["wpml_handmade_EXPECTED.json"], Place::Schema, "wpml");
+}
+
+/// The answers of the other plugin hold no products: what is in the second language is the same by either.
+#[test]
+fn the_other_multilingual_plugin_tells_products_and_categories_by_their_language() {
+    let dumps = ["woo.sql.gz", "wpml_handmade.sql"];
+    let shop = Shop::open("wpml products", &dumps, Place::Beside, "wpml");
+    let answers = expected("EXPECTED.json");
+    let mut compared = 0;
+    for function in ["sb_shop_get_products", "sb_shop_get_taxonomies"] {
+        for case in answers[function].as_array().unwrap() {
+            let arguments = case["args"].as_array().unwrap();
+            if arguments.last() == Some(&json!("it")) {
+                let got = shop.call(function, arguments);
+                assert!(agrees(case, &got), "{case}\n{got}");
+                compared += 1;
+            }
+        }
+    }
+    assert_eq!(compared, 3);
+    // Its links lie in folders, the default language in none.
+    for (function, arguments, url) in [
+        (
+            "sb_shop_get_product",
+            json!(["947"]),
+            "http://shop.test/it/product/it-everyday-watch/",
+        ),
+        (
+            "sb_shop_get_product",
+            json!(["34"]),
+            "http://shop.test/product/everyday-watch/",
+        ),
+    ] {
+        let product = shop.call(function, arguments.as_array().unwrap());
+        assert_eq!(product["url"], json!(url));
+    }
+    for (arguments, url) in [
+        (json!(["cart", "", "it"]), "http://shop.test/it/cart-it/"),
+        (
+            json!(["category", "Clothing", "it"]),
+            "http://shop.test/it/product-category/clothing-it/",
+        ),
+        (
+            json!(["category", "Hoodies"]),
+            "http://shop.test/product-category/clothing/hoodies/",
+        ),
+        (json!(["tag", "new", "it"]), "http://shop.test/it/product-tag/new-it/"),
+    ] {
+        assert_eq!(shop.call("sb_shop_get_url", arguments.as_array().unwrap()), json!(url));
+    }
+    shop.drop();
 }
 
 /// Structures that the systems have written, read and written again.

@@ -38,7 +38,13 @@ const WPML_TRANSLATIONS: &str = "
     SELECT o.language_code, CAST(o.element_id AS UNSIGNED)
     FROM {icl_translations} t
     JOIN {icl_translations} o ON o.trid = t.trid AND o.element_type = t.element_type
-    WHERE t.element_id = ? AND t.element_type LIKE 'post\\_%' AND o.element_id IS NOT NULL";
+    WHERE t.element_id = ? AND t.element_type = CONCAT('post_', ?) AND o.element_id IS NOT NULL";
+
+/// Apart from the translations: that table may have a collation of its own.
+const POST_TYPE: &str = "
+    SELECT post_type
+    FROM {posts}
+    WHERE ID = ?";
 
 /// A multilingual plugin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -287,7 +293,12 @@ impl Languages {
                     .map(|(code, id)| (code.to_text().into_owned(), u32::try_from(number(&id)).unwrap_or(0)))
                     .collect()
             }
-            Some(Plugin::Wpml) => cms.rows(WPML_TRANSLATIONS, params![post]).await?,
+            Some(Plugin::Wpml) => {
+                let Some((post_type,)) = cms.row::<(String,)>(POST_TYPE, params![post]).await? else {
+                    return Ok(None);
+                };
+                cms.rows(WPML_TRANSLATIONS, params![post, post_type]).await?
+            }
         };
         let of_language = |wanted: &str| {
             let mut same = translations

@@ -15,7 +15,7 @@ use crate::platform::Context;
 /// The options that links of the shop are made from, beside the site's.
 pub(super) const OPTIONS: [&str; 2] = ["woocommerce_permalinks", "woocommerce_version"];
 
-/// The language of a post.
+/// The language of a page.
 const POLYLANG_LANGUAGE: &str = "
     SELECT t.slug
     FROM {term_relationships} r
@@ -27,7 +27,7 @@ const POLYLANG_LANGUAGE: &str = "
 const WPML_LANGUAGE: &str = "
     SELECT language_code
     FROM {icl_translations}
-    WHERE element_id = ? AND element_type LIKE 'post\\_%'
+    WHERE element_id = ? AND element_type = 'post_page'
     LIMIT 1";
 
 /// From this version on a product's address goes through its deepest category.

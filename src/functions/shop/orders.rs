@@ -90,8 +90,9 @@ const OF_CUSTOMER_IN_TABLES: &str = "
     WHERE o.customer_id = ? AND o.type = 'shop_order' AND o.status LIKE 'wc-%'
     ORDER BY o.date_created_gmt DESC, o.id DESC";
 
+/// From the customer on: the other way reads all orders with everything that is known of them.
 const OF_CUSTOMER_IN_POSTS: &str = "
-    SELECT p.ID, CAST(p.post_date AS CHAR), (
+    SELECT STRAIGHT_JOIN p.ID, CAST(p.post_date AS CHAR), (
             SELECT t.meta_value
             FROM {postmeta} t
             WHERE t.post_id = p.ID AND t.meta_key = '_order_total'

@@ -3,7 +3,7 @@
 use crate::contract::error::Result;
 use crate::contract::ids::CmsId;
 use crate::contract::value::Columns;
-use crate::contract::{Key, Map, Records, Value};
+use crate::contract::{Key, Records, Value};
 use crate::functions::cms::{Plugin, Site, spellings};
 use crate::params;
 use crate::platform::Context;
@@ -16,8 +16,9 @@ const TERMS: &str = "
     JOIN {terms} t ON t.term_id = x.term_id
     WHERE x.taxonomy = ?";
 
-/// The condition that a term is of a language.
-pub(super) const OF_POLYLANG_LANGUAGE: &str = "
+/// The condition that a term is of a language. Tables of plugins may have a collation of their own: their texts are
+/// compared with parameters only, never with another table's.
+const OF_POLYLANG_LANGUAGE: &str = "
     AND EXISTS (
         SELECT 1
         FROM {term_relationships} lr
@@ -25,12 +26,11 @@ pub(super) const OF_POLYLANG_LANGUAGE: &str = "
         JOIN {terms} lt ON lt.term_id = lx.term_id
         WHERE lr.object_id = t.term_id AND lt.slug = CONCAT('pll_', ?))";
 
-pub(super) const OF_WPML_LANGUAGE: &str = "
+const OF_WPML_LANGUAGE: &str = "
     AND EXISTS (
         SELECT 1
         FROM {icl_translations} l
-        WHERE l.element_type = CONCAT('tax_', x.taxonomy) AND l.element_id = x.term_taxonomy_id
-            AND l.language_code = ?)";
+        WHERE l.element_type = CONCAT('tax_', ?) AND l.element_id = x.term_taxonomy_id AND l.language_code = ?)";
 
 const BY_NAME: &str = " ORDER BY t.name, t.term_id";
 
@@ -48,7 +48,7 @@ const WPML_NAMED: &str = "
     SELECT (
             SELECT l.language_code
             FROM {icl_translations} l
-            WHERE l.element_type = CONCAT('tax_', x.taxonomy) AND l.element_id = x.term_taxonomy_id
+            WHERE l.element_type = CONCAT('tax_', ?) AND l.element_id = x.term_taxonomy_id
             LIMIT 1),";
 
 const NAMED: &str = "
@@ -78,7 +78,8 @@ const POLYLANG_TRANSLATION: &str = "
 const WPML_TRANSLATION: &str = "
     SELECT CAST(ox.term_id AS UNSIGNED), o.language_code
     FROM {term_taxonomy} x
-    JOIN {icl_translations} i ON i.element_type = CONCAT('tax_', x.taxonomy) AND i.element_id = x.term_taxonomy_id
+    JOIN {icl_translations} i ON i.element_type IN ('tax_product_cat', 'tax_product_tag')
+        AND i.element_id = x.term_taxonomy_id
     JOIN {icl_translations} o ON o.trid = i.trid AND o.element_type = i.element_type
     JOIN {term_taxonomy} ox ON ox.term_taxonomy_id = o.element_id
     WHERE x.term_id = ? AND o.language_code = ?
@@ -114,20 +115,22 @@ const ATTRIBUTES: &str = "
     ORDER BY attribute_name, attribute_id";
 
 const ATTRIBUTE_TERMS: &str = "
-    SELECT a.attribute_name, t.term_id, t.name, t.slug
-    FROM {woocommerce_attribute_taxonomies} a
-    JOIN {term_taxonomy} x ON x.taxonomy = CONCAT('pa_', a.attribute_name)
+    SELECT x.taxonomy, t.term_id, t.name, t.slug
+    FROM {term_taxonomy} x
     JOIN {terms} t ON t.term_id = x.term_id
-    WHERE TRUE";
+    WHERE x.taxonomy = ?";
 
-const ATTRIBUTE_BY_TERM: &str = "
-    SELECT a.attribute_id, COALESCE(a.attribute_label, a.attribute_name), a.attribute_name
+/// The taxonomies of attributes that have a term.
+const TAXONOMIES_OF_TERM: &str = "
+    SELECT DISTINCT x.taxonomy
     FROM {terms} t
     JOIN {term_taxonomy} x ON x.term_id = t.term_id
-    JOIN {woocommerce_attribute_taxonomies} a ON x.taxonomy = CONCAT('pa_', a.attribute_name)
-    WHERE t.name IN (?, ?, ?)
-    ORDER BY a.attribute_id
-    LIMIT 1";
+    WHERE t.name IN (?, ?, ?) AND x.taxonomy LIKE 'pa\\_%'";
+
+const ATTRIBUTE_OF_TAXONOMIES: &str = "
+    SELECT attribute_id, COALESCE(attribute_label, attribute_name), attribute_name
+    FROM {woocommerce_attribute_taxonomies}
+    WHERE attribute_name IN ";
 
 const ATTRIBUTE_BY_NAME: &str = "
     SELECT attribute_id, COALESCE(attribute_label, attribute_name), attribute_name
@@ -178,13 +181,12 @@ pub(super) async fn find(
 ) -> Result<Option<Term>> {
     let translated = site.languages.translates_terms(taxonomy.name());
     let plugin = site.languages.plugin().filter(|_| translated);
-    let begin = match plugin {
-        None => NAMED,
-        Some(Plugin::Polylang) => POLYLANG_NAMED,
-        Some(Plugin::Wpml) => WPML_NAMED,
+    let mut statement = match plugin {
+        None => Builder::new(NAMED, params![]),
+        Some(Plugin::Polylang) => Builder::new(POLYLANG_NAMED, params![]),
+        Some(Plugin::Wpml) => Builder::new(WPML_NAMED, params![taxonomy.name()]),
     };
     let [given, escaped, raw] = spellings(name);
-    let mut statement = Builder::new(begin, params![]);
     statement.add(
         OF_NAME,
         params![&given, &escaped, &raw, taxonomy.name(), &given, &escaped, &raw, &given],
@@ -226,15 +228,19 @@ pub(super) async fn path(cms: &Cms<'_>, term: &Term) -> Result<Vec<String>> {
     Ok(rows.into_iter().map(|(slug,)| slug).collect())
 }
 
-/// Adds to a statement about terms `t` and `x` that they are of a language.
-fn only_of_language(statement: &mut Builder, site: &Site<'_>, language: &str) {
-    match site.languages.plugin() {
+/// Adds to a statement about the terms `t` of a taxonomy that they are of a language, where its terms are translated.
+fn only_of_language(statement: &mut Builder, site: &Site<'_>, taxonomy: &str, language: &str) {
+    match site
+        .languages
+        .plugin()
+        .filter(|_| site.languages.translates_terms(taxonomy))
+    {
         None => {}
         Some(Plugin::Polylang) => {
             statement.add(OF_POLYLANG_LANGUAGE, params![language]);
         }
         Some(Plugin::Wpml) => {
-            statement.add(OF_WPML_LANGUAGE, params![language]);
+            statement.add(OF_WPML_LANGUAGE, params![taxonomy, language]);
         }
     }
 }
@@ -250,9 +256,7 @@ pub(super) async fn get_taxonomies(cx: &Context<'_>, kind: String, language: Opt
         None => cms,
         Some(language) => {
             let site = Site::read(cx, cms, &[]).await?;
-            if site.languages.translates_terms(taxonomy.name()) {
-                only_of_language(&mut statement, &site, &language);
-            }
+            only_of_language(&mut statement, &site, taxonomy.name(), &language);
             site.cms
         }
     };
@@ -273,91 +277,84 @@ pub(super) async fn get_product_taxonomies(cx: &Context<'_>, product: CmsId) -> 
 /// What is asked for of attributes.
 pub(super) async fn get_attributes(cx: &Context<'_>, kind: Option<String>, language: Option<String>) -> Result<Value> {
     let cms = super::open(cx).await?;
-    match kind.as_deref() {
-        Some("attribute") => Ok(cms.records(ATTRIBUTES, params![], NAMES).await?.into()),
-        Some("terms") => {
-            let site = Site::read(cx, cms, &[]).await?;
-            let terms = attribute_terms(&site, language.as_deref()).await?;
-            let mut records = Records::new(Columns::Static(&["name"]));
-            for (_, [_, name, _]) in terms {
-                records.push([name]);
-            }
-            Ok(records.into())
-        }
-        _ => {
-            let attributes = cms.cells(ATTRIBUTES, params![]).await?;
-            let site = Site::read(cx, cms, &[]).await?;
-            let terms = attribute_terms(&site, language.as_deref()).await?;
-            Ok(attributes_with_terms(attributes, &terms).into())
+    if kind.as_deref() == Some("attribute") {
+        return Ok(cms.records(ATTRIBUTES, params![], NAMES).await?.into());
+    }
+    let site = Site::read(cx, cms, &[]).await?;
+    let attributes = attributes_with_terms(&site, language.as_deref()).await?;
+    if kind.as_deref() != Some("terms") {
+        let maps = attributes.into_iter().map(|(taxonomy, [id, name, slug], terms)| {
+            let attribute = [("id", id), ("name", name), ("slug", slug), ("terms", terms.into())];
+            (Key::from(taxonomy), Value::map(attribute))
+        });
+        return Ok(Value::Map(maps.collect()));
+    }
+    let mut names = Records::new(Columns::Static(&["name"]));
+    for (_, _, terms) in attributes {
+        for mut term in terms.rows() {
+            names.push(term.shift_remove(&Key::from("name")));
         }
     }
+    Ok(names.into())
 }
 
-/// The terms of all attributes, each with its attribute's name.
-async fn attribute_terms(site: &Site<'_>, language: Option<&str>) -> Result<Vec<(Value, [Value; 3])>> {
-    let mut statement = Builder::new(ATTRIBUTE_TERMS, params![]);
-    statement.add(" ORDER BY a.attribute_name, t.name, t.term_id", params![]);
-    let (sql, params) = statement.finish();
-    let mut terms = of_attributes(site.cms.cells(sql, params).await?);
-    let Some(language) = language else {
-        return Ok(terms);
-    };
-    let is_translated = |attribute: &Value| {
-        let taxonomy = format!("pa_{}", attribute.as_str().unwrap_or_default());
-        site.languages.translates_terms(&taxonomy)
-    };
-    if terms.iter().any(|(attribute, _)| is_translated(attribute)) {
-        let mut statement = Builder::new(ATTRIBUTE_TERMS, params![]);
-        only_of_language(&mut statement, site, language);
-        let (sql, params) = statement.finish();
-        let of_language = of_attributes(site.cms.cells(sql, params).await?);
-        // An attribute that is not translated has its terms in every language.
-        terms.retain(|term| !is_translated(&term.0) || of_language.contains(term));
-    }
-    Ok(terms)
-}
+/// An attribute: its taxonomy, its id, name and slug, and its terms.
+type Attribute = (String, [Value; 3], Records);
 
-fn of_attributes(rows: Vec<Vec<Value>>) -> Vec<(Value, [Value; 3])> {
-    let rows = rows.into_iter().filter_map(|row| <[Value; 4]>::try_from(row).ok());
-    rows.map(|[attribute, id, name, slug]| (attribute, [id, name, slug]))
-        .collect()
-}
-
-fn attributes_with_terms(attributes: Vec<Vec<Value>>, terms: &[(Value, [Value; 3])]) -> Map {
-    let attributes = attributes
-        .into_iter()
-        .filter_map(|row| <[Value; 3]>::try_from(row).ok());
-    attributes
+/// All attributes, and their terms in one query.
+async fn attributes_with_terms(site: &Site<'_>, language: Option<&str>) -> Result<Vec<Attribute>> {
+    let rows = site.cms.cells(ATTRIBUTES, params![]).await?;
+    let rows = rows.into_iter().filter_map(|row| <[Value; 3]>::try_from(row).ok());
+    let mut attributes: Vec<Attribute> = rows
         .map(|[id, name, slug]| {
-            let mut own = Records::new(Columns::Static(NAMES));
-            for (_, term) in terms.iter().filter(|(attribute, _)| *attribute == slug) {
-                own.push(term.clone());
-            }
-            let key = format!("pa_{}", slug.as_str().unwrap_or_default());
-            let attribute = [("id", id), ("name", name), ("slug", slug), ("terms", own.into())];
-            (Key::from(key), Value::map(attribute))
+            let taxonomy = format!("pa_{}", slug.as_str().unwrap_or_default());
+            (taxonomy, [id, name, slug], Records::new(Columns::Static(NAMES)))
         })
-        .collect()
+        .collect();
+    let mut statement = Builder::new("", params![]);
+    for (at, (taxonomy, ..)) in attributes.iter().enumerate() {
+        if at > 0 {
+            statement.add(" UNION ALL ", params![]);
+        }
+        statement.add(ATTRIBUTE_TERMS, params![taxonomy]);
+        if let Some(language) = language {
+            only_of_language(&mut statement, site, taxonomy, language);
+        }
+    }
+    if attributes.is_empty() {
+        return Ok(attributes);
+    }
+    statement.add(" ORDER BY taxonomy, name, term_id", params![]);
+    let (sql, params) = statement.finish();
+    for row in site.cms.cells(sql, params).await? {
+        let Ok([taxonomy, id, name, slug]) = <[Value; 4]>::try_from(row) else {
+            continue;
+        };
+        let mut own = attributes.iter_mut().filter(|(own, ..)| taxonomy.as_str() == Some(own));
+        if let Some((_, _, terms)) = own.next() {
+            terms.push([id, name, slug]);
+        }
+    }
+    Ok(attributes)
 }
 
 /// The attribute that has a term.
 pub(super) async fn get_attribute_by_term(cx: &Context<'_>, term: String) -> Result<Option<Value>> {
+    let cms = super::open(cx).await?;
     let [given, escaped, raw] = spellings(&term);
-    attribute(cx, ATTRIBUTE_BY_TERM, params![given, escaped, raw]).await
+    let taxonomies: Vec<(String,)> = cms.rows(TAXONOMIES_OF_TERM, params![given, escaped, raw]).await?;
+    let names = taxonomies.iter().filter_map(|(taxonomy,)| taxonomy.strip_prefix("pa_"));
+    let mut statement = Builder::new(ATTRIBUTE_OF_TAXONOMIES, params![]);
+    statement.list(names).add(" ORDER BY attribute_id LIMIT 1", params![]);
+    let (sql, params) = statement.finish();
+    let records = cms.records(sql, params, NAMES).await?;
+    Ok((!records.is_empty()).then_some(Value::Record(records)))
 }
 
 /// The attribute of a name.
 pub(super) async fn get_attribute_by_name(cx: &Context<'_>, name: String) -> Result<Option<Value>> {
     let [given, escaped, raw] = spellings(&name);
     let params = params![&given, &escaped, &raw, &given, &given, &given, &escaped, &raw];
-    attribute(cx, ATTRIBUTE_BY_NAME, params).await
-}
-
-async fn attribute(
-    cx: &Context<'_>,
-    statement: &'static str,
-    params: Vec<crate::platform::db::Param>,
-) -> Result<Option<Value>> {
-    let records = super::open(cx).await?.records(statement, params, NAMES).await?;
+    let records = super::open(cx).await?.records(ATTRIBUTE_BY_NAME, params, NAMES).await?;
     Ok((!records.is_empty()).then_some(Value::Record(records)))
 }

@@ -62,6 +62,8 @@ pub(crate) async fn import(cx: &Context<'_>, accounts: Vec<Imported>) -> Result<
             fitting.push(account);
         }
     }
+    // Names for those who have none come from the settings, which cannot be read within a transaction.
+    cx.settings().await?;
     cx.database()?
         .transaction(OnUnknown::Repeat, async |transaction| {
             store(cx, transaction, &fitting).await
