@@ -37,3 +37,12 @@ define('SB_URL', '');
 
 // Seconds to wait for a statement, 10 when not defined and 8 with several hosts; also sb.statement_timeout in php.ini.
 // define('SB_STATEMENT_TIMEOUT', 10);
+
+// A file for the log, or 'stderr'; no log when not defined. Also sb.log in php.ini.
+// define('SB_LOG', '/var/log/sb.log');
+
+// What goes into the log: 'error', 'warning' or 'information'; 'warning' when not defined. Also sb.log_level in php.ini.
+// define('SB_LOG_LEVEL', 'warning');
+
+// Seconds from which on the log notes a statement; none when not defined. Also sb.slow_statement in php.ini.
+// define('SB_SLOW_STATEMENT', 0.5);

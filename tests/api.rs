@@ -272,6 +272,9 @@ fn no_database(server: &Server) {
     let (database, open) = scene(server, "no database", &[]);
     let mut core = open();
     core.constants.insert("SB_DB_PORT".into(), "1".into());
+    let folder = tempfile::tempdir().unwrap();
+    let log = folder.path().join("sb.log");
+    core.constants.insert("SB_LOG".into(), log.to_str().unwrap().into());
     for (method, target) in [
         ("POST", "/v1/messages"),
         ("GET", "/readyz"),
@@ -303,6 +306,10 @@ fn no_database(server: &Server) {
         core.log
     );
     assert_eq!(core.log.len(), 3);
+    let log = std::fs::read_to_string(log).unwrap();
+    assert_eq!(log.lines().count(), 3, "{log}");
+    assert!(log.contains(r#""operation":"POST /v1/messages, request "#), "{log}");
+    core.constants.remove("SB_LOG");
     // It is back.
     core.constants.insert("SB_DB_PORT".into(), server.port.clone());
     assert_eq!(core.post("server", "/v1/messages", &[], MESSAGE).status, 200);

@@ -3,6 +3,7 @@
 use ext_php_rs::zend::{IniEntryDef, ModuleEntry};
 use ext_php_rs::{info_table_end, info_table_row, info_table_start};
 use sb::functions;
+use sb::platform::counters;
 
 use crate::dispatch::{ENGINE, REQUEST};
 use crate::host::Php;
@@ -53,6 +54,9 @@ pub extern "C" fn info(module: *mut ModuleEntry) {
         info_table_row!("Functions", functions::all().count().to_string());
         info_table_row!("Database driver", sb::platform::db::DRIVER);
         info_table_row!("Cryptography", sb::platform::crypto::LIBRARY.as_str());
+        for counter in counters::all() {
+            info_table_row!(counter.about, counter.count().to_string());
+        }
         info_table_end!();
     });
     // SAFETY: PHP passes its own entry of this module.

@@ -7,10 +7,10 @@ use std::pin::Pin;
 use crate::contract::args::Given;
 use crate::contract::error::{DatabaseErrorForm, Error, Exit, ProviderErrorForm, Result};
 use crate::contract::{Arguments, Key, Map, Value};
-use crate::platform::Context;
 use crate::platform::context::Request;
 use crate::platform::engine::Engine;
 use crate::platform::host::Host;
+use crate::platform::{Context, counters, log};
 
 /// One public function.
 pub struct Function {
@@ -86,7 +86,10 @@ impl Function {
         match self.body {
             Body::Pure(body) => body(arguments),
             Body::Async(_) => {
-                engine.run(async |process| self.call(&Context::new(host, process, request), arguments).await)
+                counters::CALLS.add();
+                let outcome =
+                    engine.run(async |process| self.call(&Context::new(host, process, request), arguments).await);
+                outcome.inspect_err(|error| log::note(host, self.name, error))
             }
         }
     }

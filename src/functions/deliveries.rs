@@ -5,11 +5,11 @@ use crate::contract::error::Result;
 use crate::contract::{Value, json};
 use crate::platform::Context;
 use crate::platform::context::Request;
-use crate::platform::crypto;
 use crate::platform::engine::Engine;
 use crate::platform::host::Host;
 use crate::platform::http::{Body, Method, Request as HttpRequest};
 use crate::platform::outbox::{self, Channel, Claimed, Recorded};
+use crate::platform::{crypto, log};
 
 /// Delivers what follows the writes of a request. To be called at its end.
 pub fn deliver_recorded(engine: &Engine, host: &dyn Host, request: &Request) {
@@ -56,6 +56,9 @@ async fn deliver(cx: &Context<'_>, recorded: Recorded) -> Result<bool> {
         Channel::Email => notify::deliver(cx, &claimed.delivery).await,
         Channel::Sms => sms::deliver(cx, &claimed.delivery).await,
     };
+    if let Err(error) = &outcome {
+        log::note(cx.host(), &claimed.delivery.channel.operation(), error);
+    }
     claimed.note(cx.database()?, cx.now(), outcome).await?;
     Ok(true)
 }

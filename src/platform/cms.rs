@@ -46,6 +46,7 @@ impl Place {
             user: user.unwrap_or_else(|| own.user.clone()),
             connect_limit: own.connect_limit,
             statement_limit: own.statement_limit,
+            log: own.log.clone(),
         });
         let schema = name.filter(|name| !elsewhere && *name != own.name);
         let prefix = settings.text("cms-db-prefix").map(|prefix| prefix.trim().to_owned());

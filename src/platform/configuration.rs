@@ -7,10 +7,11 @@ use secrecy::SecretString;
 
 use super::db;
 use super::host::Host;
+use super::log::Log;
 use crate::contract::error::{Error, Result};
 
 /// Every constant of `config.php` that the library reads, and what it means.
-pub const NAMES: [(&str, &str); 12] = [
+pub const NAMES: [(&str, &str); 15] = [
     ("SB_DB_NAME", "Name of the database."),
     ("SB_DB_USER", "User of the database."),
     ("SB_DB_PASSWORD", "Password of that user."),
@@ -37,6 +38,15 @@ pub const NAMES: [(&str, &str); 12] = [
     (
         "SB_STATEMENT_TIMEOUT",
         "Seconds to wait for a statement, 10 when empty and 8 with several hosts.",
+    ),
+    ("SB_LOG", "A file for the log, or stderr; no log when empty."),
+    (
+        "SB_LOG_LEVEL",
+        "What goes into the log: error, warning or information; warning when empty.",
+    ),
+    (
+        "SB_SLOW_STATEMENT",
+        "Seconds from which on the log notes a statement; none when empty.",
     ),
 ];
 
@@ -110,6 +120,7 @@ impl Configuration {
                 password: text("SB_DB_PASSWORD").unwrap_or_default().into(),
                 connect_limit: seconds("SB_CONNECT_TIMEOUT", CONNECT_SECONDS)?,
                 statement_limit: seconds("SB_STATEMENT_TIMEOUT", statement_seconds)?,
+                log: Log::read(host)?,
             },
             path: text("SB_PATH").map(Into::into),
             url: text("SB_URL"),
@@ -136,6 +147,7 @@ pub fn database_of(name: &str, user: &str, host: &str) -> db::Settings {
         password: SecretString::default(),
         connect_limit: Duration::from_secs(CONNECT_SECONDS),
         statement_limit: Duration::from_secs(STATEMENT_SECONDS),
+        log: Log::default(),
     }
 }
 

@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use std::net::IpAddr;
 
-use chrono::{NaiveDateTime, SubsecRound, Utc};
+use chrono::{DateTime, NaiveDateTime, SubsecRound, Utc};
 use ipnet::IpNet;
 use secrecy::SecretString;
 
@@ -168,7 +168,7 @@ impl<'a> Context<'a> {
 
     /// The present time in UTC, in whole seconds as the database keeps it.
     pub fn now(&self) -> NaiveDateTime {
-        Utc::now().naive_utc().trunc_subsecs(0)
+        clock().naive_utc().trunc_subsecs(0)
     }
 
     /// The address of the client. Behind a proxy of the setting `trusted-proxies` (addresses or networks, separated by
@@ -482,6 +482,11 @@ impl<'a> Context<'a> {
             .await?
             .encrypt(Purpose::Login, json::encode(&Value::Map(record.clone())).as_bytes())
     }
+}
+
+/// The clock.
+pub(super) fn clock() -> DateTime<Utc> {
+    Utc::now()
 }
 
 /// Refuses what belongs to `owner` to a [restricted user](Context::restricted_user) other than that one.

@@ -116,6 +116,11 @@ impl Channel {
         }
     }
 
+    /// A delivery by it, in the words of the log.
+    pub fn operation(self) -> String {
+        format!("{} delivery", self.text())
+    }
+
     /// Whether a delivery that failed so may be tried again. The receiver of a webhook knows a repetition by its id; who
     /// gets an e-mail or a text twice has it twice, and what was refused for good will be refused again.
     fn may_repeat(self, failure: &Error) -> bool {

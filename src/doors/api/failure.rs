@@ -12,7 +12,7 @@ pub struct Failure {
     problems: Vec<Problem>,
     headers: Vec<(&'static str, String)>,
     /// For the log.
-    cause: Option<String>,
+    pub cause: Option<Error>,
 }
 
 /// One thing that is wrong.
@@ -160,8 +160,11 @@ impl Failure {
         answer.headers.extend(self.headers);
         answer.failure = self.cause.map(|cause| {
             format!(
-                "request {}: {} {}: {cause}",
-                incoming.id, incoming.method, incoming.path
+                "request {}: {} {}: {cause} ({})",
+                incoming.id,
+                incoming.method,
+                incoming.path,
+                cause.code()
             )
         });
         answer
@@ -183,7 +186,7 @@ impl From<Error> for Failure {
             )
         };
         Self {
-            cause: Some(format!("{} ({})", error, error.code())),
+            cause: Some(error),
             ..failure
         }
     }

@@ -1,13 +1,13 @@
 //! How the service is: for whoever watches over it.
 
-use std::fmt::Write;
+use std::fmt::{Display, Write};
 
 use super::answer::Answer;
 use super::failure::Failure;
 use super::routes::Call;
 use crate::contract::{Result, Value};
 use crate::params;
-use crate::platform::{Context, outbox};
+use crate::platform::{Context, counters, outbox};
 
 /// The text format of Prometheus.
 pub const METRICS: &str = "text/plain; version=0.0.4; charset=utf-8";
@@ -59,6 +59,15 @@ pub async fn metrics(call: &Call<'_>) -> Result<Answer, Failure> {
             &counts,
         );
     }
+    for counter in counters::all() {
+        figure(
+            &mut text,
+            counter.name,
+            "counter",
+            &format!("{} of this process.", counter.about),
+            &[("", counter.count())],
+        );
+    }
     Ok(Answer::text(200, METRICS, text))
 }
 
@@ -67,10 +76,14 @@ async fn read_a_table(cx: &Context<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Adds a figure with its values by label.
 fn gauge(text: &mut String, name: &str, about: &str, values: &[(&str, i64)]) {
+    figure(text, name, "gauge", about, values);
+}
+
+/// Adds a figure with its values by label.
+fn figure(text: &mut String, name: &str, kind: &str, about: &str, values: &[(&str, impl Display)]) {
     // Nothing fails that is written to a text.
-    let _ = writeln!(text, "# HELP {name} {about}\n# TYPE {name} gauge");
+    let _ = writeln!(text, "# HELP {name} {about}\n# TYPE {name} {kind}");
     for (label, value) in values {
         let label = if label.is_empty() {
             String::new()

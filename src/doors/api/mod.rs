@@ -24,9 +24,9 @@ pub use health::METRICS;
 use incoming::Incoming;
 use routes::{Call, Route};
 
-use crate::platform::Context;
 use crate::platform::context::{Process, Request};
 use crate::platform::host::Host;
+use crate::platform::{Context, counters, log};
 
 /// The longest body of a request in bytes. A longer one need not be read: one byte more shows that it is.
 pub const BODY_LIMIT: usize = 1 << 20;
@@ -38,7 +38,14 @@ pub async fn answer(process: &Process, host: &dyn Host, request: &Request, body:
     let cx = Context::new(&caller, process, request);
     let mut headers = Vec::new();
     let answered = respond(&cx, &caller, &incoming, &mut headers).await;
-    let mut answer = answered.unwrap_or_else(|failure| failure.answer(&incoming));
+    counters::CALLS.add();
+    let mut answer = answered.unwrap_or_else(|failure| {
+        if let Some(cause) = &failure.cause {
+            let operation = format!("{} {}, request {}", incoming.method, incoming.path, incoming.id);
+            log::note(host, &operation, cause);
+        }
+        failure.answer(&incoming)
+    });
     answer.headers.extend(headers);
     answer.headers.extend(shared::headers(&cx, &incoming).await);
     if incoming.method == "HEAD" {

@@ -11,6 +11,18 @@ use crate::contract::value::{Columns, Records, Value};
 #[derive(Debug, Clone)]
 pub struct Param(pub(super) Cell);
 
+impl Param {
+    /// What it is, without its value.
+    pub(super) fn kind(&self) -> String {
+        match &self.0 {
+            Cell::NULL => "null".to_owned(),
+            Cell::Bytes(text) => format!("text of {} bytes", text.len()),
+            Cell::Date(..) | Cell::Time(..) => "time".to_owned(),
+            Cell::Int(_) | Cell::UInt(_) | Cell::Float(_) | Cell::Double(_) => "number".to_owned(),
+        }
+    }
+}
+
 macro_rules! param_from {
     ($($kind:ty)*) => { $(
         impl From<$kind> for Param {

@@ -17,6 +17,8 @@ use super::row::Param;
 use super::settings::{Endpoint, Settings};
 use super::sql::Sql;
 use crate::contract::error::{Outcome, Result};
+use crate::platform::counters;
+use crate::platform::log::{self, Log};
 
 /// What every session is set to, whatever the server's defaults: overlong and malformed values are errors instead of
 /// silent changes, backslashes escape, and dates are UTC.
@@ -41,6 +43,7 @@ pub(super) struct Session {
     connection: Conn,
     statements: Statements,
     limit: Limit,
+    log: Log,
     max_packet: usize,
     writable: bool,
     last_used: Instant,
@@ -119,10 +122,12 @@ impl Session {
             facts.collect::<Row>().await.map_err(fault::of_connect)?;
             let facts: Vec<(u64, Option<String>)> = facts.collect_and_drop().await.map_err(fault::of_connect)?;
             let (max_packet, read_only) = facts.into_iter().next().unwrap_or((1 << 20, None));
+            counters::CONNECTIONS.add();
             Ok(Self {
                 connection,
                 statements: LruCache::new(STATEMENTS),
                 limit: Limit::new(settings.statement_limit),
+                log: settings.log.clone(),
                 max_packet: usize::try_from(max_packet).unwrap_or(usize::MAX),
                 writable: matches!(read_only.as_deref(), None | Some("0" | "OFF")),
                 last_used: Instant::now(),
@@ -150,30 +155,33 @@ impl Session {
     /// Rows of a prepared statement.
     pub(super) async fn rows<T: FromRow + Send + 'static>(&mut self, sql: &Sql, params: Vec<Param>) -> Result<Vec<T>> {
         self.check_size(sql.text().len() + size_of_params(&params))?;
+        let watch = Watch::begin(&self.log, || sql.text().to_owned(), &params);
         let rows = async {
             let statement = prepared(&mut self.connection, &mut self.statements, sql).await?;
             self.connection.exec(statement, bound(params)).await
         };
         let result = self.limit.of(rows).await;
-        self.note(result)
+        self.note(watch, result)
     }
 
     /// A prepared statement that writes.
     pub(super) async fn execute(&mut self, sql: &Sql, params: Vec<Param>) -> Result<Written> {
         self.check_size(sql.text().len() + size_of_params(&params))?;
+        let watch = Watch::begin(&self.log, || sql.text().to_owned(), &params);
         let written = async {
             let statement = prepared(&mut self.connection, &mut self.statements, sql).await?;
             self.connection.exec_drop(statement, bound(params)).await
         };
         let result = self.limit.of(written).await;
-        self.note(result)?;
+        self.note(watch, result)?;
         Ok(self.written())
     }
 
     /// A statement that cannot be prepared, or not worth it.
     pub(super) async fn drop_text(&mut self, sql: &str) -> Result<()> {
+        let watch = Watch::begin(&self.log, || log::without_values(sql), &[]);
         let result = self.limit.of(self.connection.query_drop(sql)).await;
-        self.note(result)
+        self.note(watch, result)
     }
 
     /// A caller's statement, by the text protocol: every cell comes as bytes.
@@ -183,6 +191,7 @@ impl Session {
     /// runs as any other, since a prepared one gives its cells in other forms.
     pub(super) async fn caller_rows(&mut self, sql: &[u8]) -> Result<Vec<Row>> {
         self.check_size(sql.len())?;
+        let watch = Watch::begin(&self.log, || log::without_values(&String::from_utf8_lossy(sql)), &[]);
         let result = if sql.contains(&b';') {
             let one = async {
                 let statement = self.connection.prep(sql).await?;
@@ -193,7 +202,7 @@ impl Session {
         } else {
             self.limit.of(self.connection.query(sql)).await
         };
-        self.note(result)
+        self.note(watch, result)
     }
 
     /// Before a write, after some silence: makes sure that the connection still stands. A failure says that nothing was
@@ -203,7 +212,7 @@ impl Session {
             return Ok(());
         }
         let result = self.limit.of(self.connection.ping()).await;
-        self.note(result).map_err(fault::nothing_stored)
+        self.note(None, result).map_err(fault::nothing_stored)
     }
 
     /// What the last statement did.
@@ -231,8 +240,11 @@ impl Session {
         Err(fault::error(1153, message, Outcome::NotDone))
     }
 
-    fn note<T>(&mut self, result: Result<T>) -> Result<T> {
+    fn note<T>(&mut self, watch: Option<Watch>, result: Result<T>) -> Result<T> {
         self.last_used = Instant::now();
+        if let Some(watch) = watch {
+            watch.end(&self.log, self.last_used);
+        }
         match &result {
             Ok(_) => {
                 if let Some(packet) = self.connection.last_ok_packet() {
@@ -246,6 +258,35 @@ impl Session {
             Err(_) => {}
         }
         result
+    }
+}
+
+/// A statement that may turn out to be slow.
+struct Watch {
+    begun: Instant,
+    slow: Duration,
+    statement: String,
+    parameters: Vec<String>,
+}
+
+impl Watch {
+    /// Counts a statement, and looks at the clock where the log asks for slow ones.
+    fn begin(log: &Log, statement: impl FnOnce() -> String, params: &[Param]) -> Option<Self> {
+        counters::STATEMENTS.add();
+        Some(Self {
+            slow: log.slow()?,
+            statement: statement(),
+            parameters: params.iter().map(Param::kind).collect(),
+            begun: Instant::now(),
+        })
+    }
+
+    fn end(self, log: &Log, now: Instant) {
+        let took = now.saturating_duration_since(self.begun);
+        if took >= self.slow {
+            counters::SLOW_STATEMENTS.add();
+            log.note_statement(&self.statement, &self.parameters, took);
+        }
     }
 }
 

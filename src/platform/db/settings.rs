@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use secrecy::{ExposeSecret, SecretString};
 
+use crate::platform::log::Log;
+
 /// How to reach the database.
 #[derive(Debug, Clone)]
 pub struct Settings {
@@ -19,6 +21,8 @@ pub struct Settings {
     pub connect_limit: Duration,
     /// The limit of one statement.
     pub statement_limit: Duration,
+    /// Where slow statements are noted.
+    pub log: Log,
 }
 
 /// One way to a server.
@@ -103,6 +107,7 @@ impl PartialEq for Settings {
             && self.password.expose_secret() == other.password.expose_secret()
             && self.connect_limit == other.connect_limit
             && self.statement_limit == other.statement_limit
+            && self.log == other.log
     }
 }
 
