@@ -6,9 +6,9 @@ PHP_CONFIG ?= php-config
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 
 # What building, testing and measuring need of Debian 12.
-PACKAGES := build-essential ca-certificates clang debootstrap fonts-dejavu-core libclang-dev libssl-dev \
-	mariadb-server nginx-light php8.2-cli php8.2-dev php8.2-fpm php8.2-mysql php8.2-opcache phpunit pkg-config python3 \
-	python3-venv valgrind wrk
+PACKAGES := build-essential ca-certificates clang debootstrap fonts-dejavu-core libclang-dev libprotobuf-dev \
+	libssl-dev mariadb-server nginx-light php8.2-cli php8.2-dev php8.2-fpm php8.2-mysql php8.2-opcache phpunit \
+	pkg-config protobuf-compiler python3 python3-venv valgrind wrk
 
 # Cargo unites the features of what is built in one call: the extension must not export the C library's symbols.
 EXTENSION := -p sb-php
@@ -20,8 +20,10 @@ CARGO_DENY := $(TOOLS)/bin/cargo-deny
 CARGO_DENY_VERSION := 0.20.2
 MDBOOK := $(TOOLS)/bin/mdbook
 MDBOOK_VERSION := 0.5.4
+REALTIME_SERVER := $(TOOLS)/bin/sockudo
+REALTIME_SERVER_VERSION := 5.2.0
 
-.PHONY: help deps build test test-mysql lint audit demo examples bench docs gen install clean
+.PHONY: help deps build test test-mysql realtime-server lint audit demo examples bench docs gen install clean
 
 help: ## list the targets
 	@grep -E '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -29,6 +31,7 @@ help: ## list the targets
 deps: ## install the Debian packages that are missing (as root), or name them
 	@missing=; for package in $(PACKAGES); do \
 	  dpkg-query -W -f '$${Status}' $$package 2>/dev/null | grep -q 'ok installed' || missing="$$missing $$package"; done; \
+	command -v npm >/dev/null || missing="$$missing nodejs npm"; \
 	if [ -z "$$missing" ]; then echo 'Every package is there.'; \
 	elif [ "$$(id -u)" = 0 ]; then apt-get update -q && DEBIAN_FRONTEND=noninteractive apt-get install -qy $$missing; \
 	else echo "Missing; install as root: apt-get install$$missing" >&2; exit 1; fi
@@ -46,6 +49,13 @@ test: deps build ## run all tests, against a private MariaDB
 test-mysql: ## run the Rust tests against a private MySQL 9, by its socket and by TCP (as root)
 	tests/support/mysql9 cargo test $(LIBRARY)
 	SB_TEST_TCP=1 tests/support/mysql9 cargo test $(LIBRARY)
+
+realtime-server: $(REALTIME_SERVER) ## build a real server of the realtime protocol, which the tests then try too
+
+# From source, without what connects several of them, which takes some minutes, once.
+$(REALTIME_SERVER):
+	CARGO_PROFILE_DEV_DEBUG=false cargo install --quiet --locked --debug --root $(TOOLS) \
+	  --version $(REALTIME_SERVER_VERSION) --no-default-features --features local sockudo
 
 lint: $(CARGO_DENY) ## check form, warnings, PHP syntax and licences
 	cargo fmt --all --check

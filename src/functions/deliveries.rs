@@ -1,6 +1,6 @@
 //! Deliveries: what the outbox holds, by the way of each channel.
 
-use super::{notify, sms};
+use super::{notify, push, realtime, sms};
 use crate::contract::error::Result;
 use crate::contract::{Value, json};
 use crate::platform::Context;
@@ -55,6 +55,8 @@ async fn deliver(cx: &Context<'_>, recorded: Recorded) -> Result<bool> {
         Channel::Webhook => call_webhook(cx, &claimed).await,
         Channel::Email => notify::deliver(cx, &claimed.delivery).await,
         Channel::Sms => sms::deliver(cx, &claimed.delivery).await,
+        Channel::Realtime => realtime::deliver(cx, &claimed.delivery).await,
+        Channel::Push => push::deliver(cx, &claimed.delivery).await,
     };
     if let Err(error) = &outcome {
         log::note(cx.host(), &claimed.delivery.channel.operation(), error);

@@ -3,9 +3,11 @@
 use crate::contract::args::{Argument, Texts};
 use crate::contract::error::Result;
 use crate::contract::value::Value;
+use crate::functions::realtime;
 use crate::platform::Context;
 use crate::platform::db::{OnUnknown, Transaction};
 use crate::platform::outbox::{self, Channel, Delivery, Recorded};
+use crate::providers::realtime::Keys;
 
 /// Something that happened, under the name that webhooks know it by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,6 +46,8 @@ pub(super) enum Event {
     AutomationRun,
     /// An e-mail was handed to the mail server.
     EmailSent,
+    /// A notification was handed to the push service.
+    PushSent,
 }
 
 impl Event {
@@ -66,7 +70,27 @@ impl Event {
             Self::ArticleRating => "article-rating",
             Self::AutomationRun => "automation-run",
             Self::EmailSent => "email-sent",
+            Self::PushSent => "push-sent",
         }
+    }
+
+    /// The name that clients know it by, if it is theirs to know.
+    const fn name_for_clients(self) -> Option<&'static str> {
+        Some(match self {
+            Self::UserCreated => "user.created",
+            Self::UserUpdated => "user.updated",
+            Self::UserDeleted => "user.deleted",
+            Self::MessageSent | Self::BotMessage => "message",
+            Self::MessageUpdated => "message.updated",
+            Self::MessageDeleted => "message.deleted",
+            Self::NewConversation => "conversation.created",
+            Self::ConversationStatusUpdated => "conversation.status",
+            Self::ConversationAssigned => "conversation.assigned",
+            Self::DepartmentUpdated => "conversation.department",
+            Self::Rating => "conversation.rating",
+            Self::NoteAdded => "note.created",
+            Self::Login | Self::ArticleRating | Self::AutomationRun | Self::EmailSent | Self::PushSent => return None,
+        })
     }
 }
 
@@ -76,6 +100,7 @@ pub(super) struct Followers<'a> {
     cx: &'a Context<'a>,
     has_table: bool,
     webhooks: Option<Vec<String>>,
+    realtime: bool,
 }
 
 impl<'a> Followers<'a> {
@@ -86,11 +111,14 @@ impl<'a> Followers<'a> {
             let allowed = settings.value("webhooks-allowed").and_then(Texts::from_value);
             allowed.map_or_else(Vec::new, |Texts(events)| events)
         });
-        let has_table = webhooks.is_some() && cx.database()?.has(outbox::TABLE).await?;
+        let realtime = Keys::of(&settings).is_some();
+        let is_followed = webhooks.is_some() || realtime;
+        let has_table = is_followed && cx.database()?.has(outbox::TABLE).await?;
         Ok(Self {
             cx,
             has_table,
             webhooks,
+            realtime,
         })
     }
 
@@ -105,18 +133,33 @@ impl<'a> Followers<'a> {
         if !self.want(event) {
             return Ok(Vec::new());
         }
-        let delivery = Delivery {
-            channel: Channel::Webhook,
-            event: event.name().to_owned(),
-            target: None,
-            payload: data(),
-        };
-        outbox::record(transaction, self.has_table, self.cx.now(), vec![delivery]).await
+        let data = data();
+        let mut deliveries = Vec::new();
+        // Whoever looks at the conversation waits for it.
+        deliveries.extend(self.for_clients(event).map(|name| realtime::delivery(name, &data)));
+        if self.is_for_webhooks(event) {
+            deliveries.push(Delivery {
+                channel: Channel::Webhook,
+                event: event.name().to_owned(),
+                target: None,
+                payload: data,
+            });
+        }
+        outbox::record(transaction, self.has_table, self.cx.now(), deliveries).await
     }
 
     fn want(&self, event: Event) -> bool {
+        self.is_for_webhooks(event) || self.for_clients(event).is_some()
+    }
+
+    fn is_for_webhooks(&self, event: Event) -> bool {
         let wanted = |allowed: &Vec<String>| allowed.is_empty() || allowed.iter().any(|own| own == event.name());
         self.webhooks.as_ref().is_some_and(wanted)
+    }
+
+    /// The name under which the push service is told.
+    fn for_clients(&self, event: Event) -> Option<&'static str> {
+        event.name_for_clients().filter(|_| self.realtime)
     }
 }
 

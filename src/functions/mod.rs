@@ -6,6 +6,7 @@ mod automations;
 pub mod catalog;
 mod chatbot;
 mod cms;
+mod conversation_link;
 pub(crate) mod conversations;
 mod database;
 mod deliveries;
@@ -13,6 +14,8 @@ mod events;
 mod formatting;
 mod language;
 mod notify;
+mod push;
+pub(crate) mod realtime;
 mod settings;
 mod shop;
 mod sms;
@@ -33,6 +36,8 @@ pub static SECTIONS: &[(&str, &[Function])] = &[
     ("Chatbot integration", chatbot::FUNCTIONS),
     ("Content-management system integration", cms::FUNCTIONS),
     ("Shop integration", shop::FUNCTIONS),
+    ("Realtime push integration", push::FUNCTIONS),
+    ("Realtime push integration", realtime::FUNCTIONS),
     ("Notifications and messaging", notify::FUNCTIONS),
     ("Notifications and messaging", sms::FUNCTIONS),
     ("Settings, articles, automations and utilities", settings::FUNCTIONS),

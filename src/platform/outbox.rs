@@ -103,16 +103,22 @@ pub enum Channel {
     Email,
     /// The service of the setting `sms`.
     Sms,
+    /// The service of the setting `realtime`, whose clients hear of events.
+    Realtime,
+    /// The service of the setting `push-notifications`.
+    Push,
 }
 
 impl Channel {
-    const ALL: [Self; 3] = [Self::Webhook, Self::Email, Self::Sms];
+    const ALL: [Self; 5] = [Self::Webhook, Self::Email, Self::Sms, Self::Realtime, Self::Push];
 
     const fn text(self) -> &'static str {
         match self {
             Self::Webhook => "webhook",
             Self::Email => "email",
             Self::Sms => "sms",
+            Self::Realtime => "realtime",
+            Self::Push => "push",
         }
     }
 
@@ -121,13 +127,14 @@ impl Channel {
         format!("{} delivery", self.text())
     }
 
-    /// Whether a delivery that failed so may be tried again. The receiver of a webhook knows a repetition by its id; who
-    /// gets an e-mail or a text twice has it twice, and what was refused for good will be refused again.
+    /// Whether a delivery that failed so may be tried again. The receiver of a webhook knows a repetition by its id, and
+    /// clients hear of an event what is so now; who gets an e-mail, a text or a notification twice has it twice, and what
+    /// was refused for good will be refused again.
     fn may_repeat(self, failure: &Error) -> bool {
         match (self, failure) {
-            (Self::Webhook, _) | (Self::Email | Self::Sms, Error::Database(_)) => true,
-            (Self::Email | Self::Sms, Error::Provider(error)) => error.outcome == Outcome::NotSent,
-            (Self::Email | Self::Sms, _) => false,
+            (Self::Webhook | Self::Realtime, _) | (_, Error::Database(_)) => true,
+            (Self::Email | Self::Sms | Self::Push, Error::Provider(error)) => error.outcome == Outcome::NotSent,
+            (Self::Email | Self::Sms | Self::Push, _) => false,
         }
     }
 }

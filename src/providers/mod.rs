@@ -8,6 +8,8 @@ pub mod email;
 pub mod llm;
 pub mod oauth;
 pub mod parts;
+pub mod push;
+pub mod realtime;
 pub mod sms;
 pub mod teamchat;
 pub mod updates;
@@ -30,6 +32,8 @@ pub static SERVICES: &[Outside] = &[
     chatbot::SERVICE,
     chatbot::TOKENS,
     llm::SERVICE,
+    push::SERVICE,
+    realtime::SERVICE,
     sms::SERVICE,
     teamchat::SERVICE,
     updates::SERVICE,

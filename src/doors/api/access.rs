@@ -100,6 +100,11 @@ impl Access {
         bound.user_type.is_none_or(UserType::is_customer).then_some(bound.id)
     }
 
+    /// The user that the key is bound to.
+    pub fn user(&self) -> Option<UserId> {
+        self.key.user.map(|bound| bound.id)
+    }
+
     /// The active user that functions see: without one every conversation is open to them.
     pub fn login(&self) -> Option<Value> {
         let bound = self.key.user?;

@@ -9,6 +9,9 @@ use crate::platform::host::Host;
 /// How deep JSON may be nested.
 const DEPTH_LIMIT: usize = 64;
 
+/// The kind of a body that is a form.
+pub const FORM: &str = "application/x-www-form-urlencoded";
+
 /// The longest id that a client may give its request.
 const ID_LIMIT: usize = 64;
 
@@ -43,26 +46,31 @@ impl<'a> Incoming<'a> {
 
     /// The parameters of the address. Of several of one name the first counts.
     pub fn parameters(&self) -> Map {
-        let mut parameters = Map::new();
         let target = self.host.request("REQUEST_URI").unwrap_or_default();
-        let query = target.split_once('?').map(|(_, query)| query).unwrap_or_default();
-        for (name, value) in form_urlencoded::parse(query.as_bytes()) {
-            let value = Value::from(value.into_owned());
-            parameters.entry(name.into_owned().into()).or_insert(value);
+        fields(
+            target
+                .split_once('?')
+                .map(|(_, query)| query)
+                .unwrap_or_default()
+                .as_bytes(),
+        )
+    }
+
+    /// The body: one JSON object, or a form.
+    pub fn object_or_form(&self) -> Result<Map, Failure> {
+        if !self.is_of_kind(FORM) {
+            return self.object();
         }
-        parameters
+        self.check_length()?;
+        Ok(fields(self.body))
     }
 
     /// The body: one JSON object.
     pub fn object(&self) -> Result<Map, Failure> {
-        let kind = self.header("CONTENT_TYPE").unwrap_or_default();
-        let kind = kind.split(';').next().unwrap_or_default().trim();
-        if !kind.eq_ignore_ascii_case("application/json") {
+        if !self.is_of_kind("application/json") {
             return Err(Failure::of(Refusal::UnsupportedMediaType));
         }
-        if self.body.len() > BODY_LIMIT {
-            return Err(Failure::of(Refusal::TooLarge));
-        }
+        self.check_length()?;
         if depth(self.body) > DEPTH_LIMIT {
             return Err(Failure::of(Refusal::MalformedJson));
         }
@@ -71,6 +79,29 @@ impl<'a> Incoming<'a> {
             _ => Err(Failure::of(Refusal::MalformedJson)),
         }
     }
+
+    fn is_of_kind(&self, kind: &str) -> bool {
+        let own = self.header("CONTENT_TYPE").unwrap_or_default();
+        let own = own.split(';').next().unwrap_or_default().trim();
+        own.eq_ignore_ascii_case(kind)
+    }
+
+    fn check_length(&self) -> Result<(), Failure> {
+        if self.body.len() > BODY_LIMIT {
+            return Err(Failure::of(Refusal::TooLarge));
+        }
+        Ok(())
+    }
+}
+
+/// The fields of a form. Of several of one name the first counts.
+fn fields(form: &[u8]) -> Map {
+    let mut fields = Map::new();
+    for (name, value) in form_urlencoded::parse(form) {
+        let value = Value::from(value.into_owned());
+        fields.entry(name.into_owned().into()).or_insert(value);
+    }
+    fields
 }
 
 /// The path behind the script, or else behind the address of the installation, which a proxy may have taken away.

@@ -12,6 +12,7 @@ mod health;
 mod incoming;
 mod messages;
 mod openapi;
+mod realtime;
 mod repeats;
 mod routes;
 mod shared;

@@ -5,7 +5,8 @@ use serde_json::{Value as Json, json};
 
 use super::answer::Answer;
 use super::failure::Failure;
-use super::routes::{Call, ROUTES, Route};
+use super::incoming::FORM;
+use super::routes::{Body, Call, ROUTES, Route};
 use crate::contract::shapes::{self, Shape};
 use crate::platform::api_keys::Scope;
 use crate::platform::host::Host;
@@ -106,10 +107,17 @@ fn operation(route: &Route) -> Json {
         "operationId": operation_id(route),
         "responses": responses,
     });
-    if let Some(body) = route.body {
-        parameters.push(json!({"name": "Idempotency-Key", "in": "header", "schema": {"type": "string", "minLength": 1, "maxLength": 255},
-            "description": "Of requests with the same key within 24 hours one is carried out, and all get its answer."}));
-        operation["requestBody"] = json!({"required": true, "content": {"application/json": {"schema": body()}}});
+    match route.body {
+        None => {}
+        Some(Body::Change(schema)) => {
+            parameters.push(json!({"name": "Idempotency-Key", "in": "header", "schema": {"type": "string", "minLength": 1, "maxLength": 255},
+                "description": "Of requests with the same key within 24 hours one is carried out, and all get its answer."}));
+            operation["requestBody"] = json!({"required": true, "content": {"application/json": {"schema": schema()}}});
+        }
+        Some(Body::Question(schema)) => {
+            let content = json!({"application/json": {"schema": schema()}, FORM: {"schema": schema()}});
+            operation["requestBody"] = json!({"required": true, "content": content});
+        }
     }
     if !parameters.is_empty() {
         operation["parameters"] = parameters.into();
@@ -142,8 +150,10 @@ fn refusals(route: &Route) -> Vec<u16> {
     if route.scope.is_some() {
         refusals.extend([401, 403, 429, 500, 503]);
     }
-    if route.body.is_some() {
-        refusals.extend([400, 409, 413, 415, 422]);
+    match route.body {
+        None => {}
+        Some(Body::Change(_)) => refusals.extend([400, 409, 413, 415, 422]),
+        Some(Body::Question(_)) => refusals.extend([400, 413, 415, 422]),
     }
     refusals.sort_unstable();
     refusals.dedup();
@@ -162,6 +172,14 @@ fn schemas() -> Json {
                 "status": {"const": "sent"},
                 "timestamp": {"type": "string", "format": "date-time", "description": "UTC"},
                 "conversation_id": text(),
+            },
+        },
+        "SubscriptionGrant": {
+            "type": "object",
+            "required": ["auth"],
+            "properties": {
+                "auth": {"type": "string", "description": "For the push service."},
+                "channel_data": {"type": "string", "description": "Who subscribes, as JSON; of presence channels only."},
             },
         },
         "Health": {

@@ -12,6 +12,7 @@ use super::failure::Failure;
 use super::fields::Fields;
 use super::incoming::Incoming;
 use super::messages::{self, MessageList, NewMessage};
+use super::realtime::{self, Subscription};
 use super::{health, openapi};
 use crate::platform::Context;
 use crate::platform::api_keys::Scope;
@@ -31,11 +32,20 @@ pub struct Route {
     /// The parameters of the address.
     pub parameters: fn() -> Vec<Json>,
     /// The body.
-    pub body: Option<fn() -> Json>,
+    pub body: Option<Body>,
     /// The answer: its status, its kind and its schema.
     pub answer: (u16, &'static str, fn() -> Json),
     /// How it may be refused, besides the ways that follow from all this.
     pub refusals: &'static [u16],
+}
+
+/// A body, by its schema.
+#[derive(Clone, Copy)]
+pub enum Body {
+    /// In JSON. What it changes is changed once for each Idempotency-Key.
+    Change(fn() -> Json),
+    /// In JSON or as a form. It changes nothing.
+    Question(fn() -> Json),
 }
 
 /// What answers a route.
@@ -64,7 +74,7 @@ pub static ROUTES: &[Route] = &[
         handler: |call| Box::pin(messages::send(call)),
         about: "Sends a message.",
         parameters: Vec::new,
-        body: Some(NewMessage::schema_of_either),
+        body: Some(Body::Change(NewMessage::schema_of_either)),
         answer: (200, JSON, || openapi::named("SentMessage")),
         refusals: &[404],
     },
@@ -87,7 +97,7 @@ pub static ROUTES: &[Route] = &[
         handler: |call| Box::pin(conversations::open(call)),
         about: "Opens a conversation.",
         parameters: Vec::new,
-        body: Some(NewConversation::schema),
+        body: Some(Body::Change(NewConversation::schema)),
         answer: (201, JSON, || openapi::named("ConversationDetails")),
         refusals: &[],
     },
@@ -102,6 +112,17 @@ pub static ROUTES: &[Route] = &[
         body: None,
         answer: (200, JSON, || openapi::list_of("ConversationItem")),
         refusals: &[422],
+    },
+    Route {
+        method: "POST",
+        path: "/v1/realtime/auth",
+        scope: Some(Scope::EventsRead),
+        handler: |call| Box::pin(realtime::authorize(call)),
+        about: "Lets a client of the push service subscribe to a private or presence channel.",
+        parameters: Vec::new,
+        body: Some(Body::Question(Subscription::schema)),
+        answer: (200, JSON, || openapi::named("SubscriptionGrant")),
+        refusals: &[404],
     },
     Route {
         method: "GET",

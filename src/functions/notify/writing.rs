@@ -9,7 +9,7 @@ use super::thread::Thread;
 use crate::contract::error::Result;
 use crate::contract::ids::ConversationId;
 use crate::contract::language::Language;
-use crate::functions::attachments::is_link;
+use crate::functions::conversation_link::conversation_link;
 use crate::functions::formatting::{escaped, to_html};
 use crate::functions::templates::filled;
 use crate::platform::Context;
@@ -205,18 +205,10 @@ impl Writer {
         format!("?conversation={}{token}", thread.conversation.number())
     }
 
-    /// Staff answer where they work; customers go back to the page with the chat.
+    /// Where the recipient finds the conversation.
     fn link(&self, recipient: &Person, parameter: &str) -> String {
-        let own = self.url.as_deref().unwrap_or_default().trim_end_matches('/');
-        if recipient.is_staff() {
-            return format!("{own}/admin.php{parameter}");
-        }
-        let page = recipient.page.as_deref().filter(|page| is_link(page)).unwrap_or(own);
-        let page = page.split('#').next().unwrap_or_default();
-        match parameter.strip_prefix('?') {
-            Some(behind) if page.contains('?') => format!("{page}&{behind}"),
-            _ => format!("{page}{parameter}"),
-        }
+        let own = self.url.as_deref().unwrap_or_default();
+        conversation_link(own, recipient.is_staff(), recipient.page.as_deref(), parameter)
     }
 }
 

@@ -10,6 +10,7 @@ use crate::contract::ids::UserId;
 use crate::contract::status::{UserColumn, UserType};
 use crate::contract::value::{Columns, Key};
 use crate::contract::{Map, Records, Value};
+use crate::functions::realtime::present;
 use crate::params;
 use crate::platform::Context;
 use crate::platform::db::{Builder, containing};
@@ -50,14 +51,12 @@ const USERS_BELOW: &str = "
 const ONLINE: &str = "
     SELECT id, first_name, last_name, email, profile_image, user_type, creation_time, last_activity, department, token
     FROM sb_users
-    WHERE last_activity > ? AND user_type <> 'bot'";
+    WHERE user_type <> 'bot' AND (last_activity > ?";
 
 const ONLINE_IDS: &str = "
     SELECT id
     FROM sb_users
-    WHERE last_activity > ? AND user_type <> 'bot'
-        AND (? = 0 OR user_type IN ('agent', 'admin'))
-    ORDER BY id";
+    WHERE user_type <> 'bot' AND (last_activity > ?";
 
 const AGENT_IDS: &str = "
     SELECT id
@@ -209,12 +208,9 @@ async fn created_after_id(cx: &Context<'_>, id: u32) -> Result<Records> {
     cx.database()?.records(sql, params, USER).await
 }
 
-/// The users who were active within the last half minute.
+/// The users who were active within the last half minute, or are connected to the push service.
 pub(super) async fn get_online_users(cx: &Context<'_>, sorting: Sorting, agents: bool) -> Result<Records> {
-    let mut statement = Builder::new(ONLINE, params![cx.now() - ONLINE_FOR]);
-    if agents {
-        statement.add(" AND user_type IN ('agent', 'admin')", params![]);
-    }
+    let mut statement = online(cx, ONLINE, agents).await?;
     order(&mut statement, sorting);
     let (sql, params) = statement.finish();
     cx.database()?.records(sql, params, USER).await
@@ -222,11 +218,25 @@ pub(super) async fn get_online_users(cx: &Context<'_>, sorting: Sorting, agents:
 
 /// Their ids, as the contract has them: integers.
 pub(super) async fn get_online_user_ids(cx: &Context<'_>, agents: bool) -> Result<Vec<Value>> {
-    let ids: Vec<(u32,)> = cx
-        .database()?
-        .rows(ONLINE_IDS, params![cx.now() - ONLINE_FOR, agents])
-        .await?;
+    let mut statement = online(cx, ONLINE_IDS, agents).await?;
+    statement.add(" ORDER BY id", params![]);
+    let (sql, params) = statement.finish();
+    let ids: Vec<(u32,)> = cx.database()?.rows(sql, params).await?;
     Ok(ids.into_iter().map(|(id,)| Value::Int(id.into())).collect())
+}
+
+/// A statement on those who are online, up to its order.
+async fn online(cx: &Context<'_>, begun: &'static str, agents: bool) -> Result<Builder> {
+    let mut statement = Builder::new(begun, params![cx.now() - ONLINE_FOR]);
+    let present = present(cx, agents).await?;
+    if !present.is_empty() {
+        statement.add(" OR id IN ", params![]).list(present);
+    }
+    statement.add(")", params![]);
+    if agents {
+        statement.add(" AND user_type IN ('agent', 'admin')", params![]);
+    }
+    Ok(statement)
 }
 
 /// Slug to the users who have it and their values. Slugs of the user record are read from it.

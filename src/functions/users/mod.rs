@@ -110,7 +110,7 @@ functions! {
     /// @param $datetime the id of a user, or a time YYYY-MM-DD HH:MM:SS in UTC
     async fn sb_get_new_users(datetime: Since) -> "list<User>|SBError" => lists::get_new_users;
 
-    /// Returns the users who were active within the last 30 seconds.
+    /// Returns the users who were active within the last 30 seconds, or are connected to the realtime push service.
     ///
     /// @param $sorting the column to sort by, largest first; see sb_get_users
     /// @param $agents true for agents and admins only
@@ -352,12 +352,13 @@ functions! {
     /// @param $datetime the time, YYYY-MM-DD HH:MM:SS in UTC
     async fn sb_is_online(datetime: String) -> "bool" => presence::is_online;
 
-    /// Says whether a user was active within the last 30 seconds.
+    /// Says whether a user was active within the last 30 seconds, or is connected to the realtime push service.
     ///
     /// @param $user_id the user
     async fn sb_is_user_online(user_id: UserId) -> "bool|SBError" => presence::is_user_online;
 
-    /// Says whether at least one agent or admin was active within the last 30 seconds.
+    /// Says whether at least one agent or admin was active within the last 30 seconds, or is connected to the realtime push
+    /// service.
     async fn sb_agents_online() -> "bool|SBError" => presence::agents_online;
 
     /// Returns the id of the bot, which is made when there is none.

@@ -7,6 +7,7 @@ use crate::contract::args::time;
 use crate::contract::error::{Code, Result};
 use crate::contract::ids::{ConversationId, UserId};
 use crate::contract::{Records, Value};
+use crate::functions::realtime::present;
 use crate::params;
 use crate::platform::Context;
 
@@ -52,19 +53,19 @@ pub(super) async fn is_online(cx: &Context<'_>, datetime: String) -> Result<bool
     Ok(time(&datetime).is_some_and(|time| time > cx.now() - ONLINE_FOR))
 }
 
-/// Whether a user was active recently.
+/// Whether a user was active recently, or is connected to the push service.
 pub(super) async fn is_user_online(cx: &Context<'_>, user_id: UserId) -> Result<bool> {
     let active: Option<(i64,)> = cx
         .database()?
         .row(LAST_ACTIVITY, params![user_id, cx.now() - ONLINE_FOR])
         .await?;
-    Ok(active.is_some())
+    Ok(active.is_some() || present(cx, false).await?.contains(&user_id))
 }
 
 /// Whether somebody can answer.
 pub(super) async fn agents_online(cx: &Context<'_>) -> Result<bool> {
     let active: Option<(i64,)> = cx.database()?.row(ACTIVE_AGENT, params![cx.now() - ONLINE_FOR]).await?;
-    Ok(active.is_some())
+    Ok(active.is_some() || !present(cx, true).await?.is_empty())
 }
 
 /// Whether a user types in a conversation.

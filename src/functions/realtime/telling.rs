@@ -1,0 +1,157 @@
+//! What the push service is told of what happened.
+//!
+//! The outbox holds ids only. What they stand for is read when it is told, so that it is what is so then: a message as
+//! it is now, for those whose conversation it is in.
+
+use super::channels::Channel;
+use crate::contract::args::Argument;
+use crate::contract::error::Result;
+use crate::contract::ids::{ConversationId, MessageId};
+use crate::contract::value::{Key, Map, at};
+use crate::contract::{Value, json};
+use crate::params;
+use crate::platform::Context;
+use crate::platform::outbox;
+use crate::platform::outbox::Delivery;
+use crate::platform::records::{self, MESSAGE};
+use crate::providers::realtime::{Application, DATA_LIMIT, Keys};
+
+const FIND_MESSAGE: &str = "
+    SELECT m.id, m.user_id, m.message, m.creation_time, m.attachments, m.status_code, m.payload, m.conversation_id,
+        u.first_name, u.last_name, u.profile_image, u.user_type
+    FROM sb_messages m
+    JOIN sb_users u ON u.id = m.user_id
+    WHERE m.id = ?";
+
+const OWNER: &str = "
+    SELECT user_id
+    FROM sb_conversations
+    WHERE id = ?";
+
+/// What of an event is told besides a message. Texts, names and addresses are not.
+const KEPT: [&str; 10] = [
+    "agent_id",
+    "conversation_id",
+    "conversation_status_code",
+    "department",
+    "id",
+    "message_id",
+    "rating",
+    "status_code",
+    "user_id",
+    "user_ids",
+];
+
+/// The events that tell a whole message.
+const OF_MESSAGES: [&str; 3] = ["message", "message.updated", "message.deleted"];
+
+/// What agents alone hear of, though it is about somebody's conversation.
+const INTERNAL: &str = "note.created";
+
+/// Texts and lists of an event that is too long go when they are longer than this in JSON.
+const SHORT: usize = 300;
+
+/// Something to tell.
+struct News {
+    channels: Vec<Channel>,
+    data: Map,
+}
+
+/// An event as the outbox keeps it.
+pub(crate) fn delivery(event: &str, data: &Value) -> Delivery {
+    let kept = KEPT.map(Key::from).into_iter().filter_map(|key| {
+        let value = data.get(&key)?.clone();
+        Some((key, value))
+    });
+    Delivery {
+        channel: outbox::Channel::Realtime,
+        event: event.to_owned(),
+        target: None,
+        payload: Value::Map(kept.collect()),
+    }
+}
+
+/// Tells the service of what waits in the outbox.
+pub(crate) async fn deliver(cx: &Context<'_>, delivery: &Delivery) -> Result<()> {
+    if Keys::of(cx.settings().await?.as_ref()).is_none() {
+        // Switched off since.
+        return Ok(());
+    }
+    let data = Map::from_value(delivery.payload.clone()).unwrap_or_default();
+    let Some(news) = news(cx, &delivery.event, data).await? else {
+        // It is gone since.
+        return Ok(());
+    };
+    let channels: Vec<String> = news.channels.into_iter().map(Channel::name).collect();
+    Application::of(cx)
+        .await?
+        .trigger(&channels, &delivery.event, &fitting(news.data).into())
+        .await
+}
+
+async fn news(cx: &Context<'_>, event: &str, mut data: Map) -> Result<Option<News>> {
+    if OF_MESSAGES.contains(&event) {
+        let id = id_in::<MessageId>(&data, "message_id");
+        let message = cx.database()?.records(FIND_MESSAGE, params![id], MESSAGE).await?;
+        let Some(message) = records::messages(message).rows().next() else {
+            return Ok(None);
+        };
+        data = message;
+    }
+    let mut channels = vec![Channel::Agents];
+    let conversation = id_in::<ConversationId>(&data, "conversation_id").filter(|_| event != INTERNAL);
+    if let Some(conversation) = conversation {
+        let owner: Option<(u32,)> = cx.database()?.row(OWNER, params![conversation]).await?;
+        let Some((owner,)) = owner else { return Ok(None) };
+        channels.extend([Channel::Conversation(conversation), Channel::User(owner.into())]);
+    }
+    Ok(Some(News { channels, data }))
+}
+
+fn id_in<T: Argument>(data: &Map, name: &'static str) -> Option<T> {
+    T::from_value(at(data, name)?.clone())
+}
+
+/// What is too long for the service goes without its long parts, and says so: those who hear of it can ask for the rest.
+fn fitting(mut data: Map) -> Map {
+    let length = |value: &Value| json::encode(value).len();
+    if length(&data.clone().into()) > DATA_LIMIT {
+        data.retain(|_, value| length(value) <= SHORT);
+        data.insert("truncated".into(), true.into());
+    }
+    data
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_outbox_keeps_ids_only() {
+        let data = Value::map([
+            ("conversation_id", Value::from("1")),
+            ("id", 7.into()),
+            ("user_id", "2".into()),
+            ("name", "Ben".into()),
+            ("message", "internal".into()),
+            ("email", "ben@support.example".into()),
+            ("department", Value::Null),
+        ]);
+        let delivery = delivery(INTERNAL, &data);
+        assert_eq!(
+            json::encode(&delivery.payload),
+            r#"{"conversation_id":"1","department":null,"id":7,"user_id":"2"}"#
+        );
+    }
+
+    #[test]
+    fn what_is_too_long_goes_without_its_long_parts() {
+        let data = |length: usize| -> Map {
+            let entries = [("id", Value::from("1")), ("message", "x".repeat(length).into())];
+            entries.into_iter().map(|(name, value)| (name.into(), value)).collect()
+        };
+        assert_eq!(fitting(data(10_000)), data(10_000));
+        let cut = fitting(data(10_240));
+        assert_eq!(json::encode(&cut.into()), r#"{"id":"1","truncated":true}"#);
+    }
+}
