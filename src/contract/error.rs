@@ -219,6 +219,18 @@ impl Error {
         }
     }
 
+    /// The same of a part of something, behind so many parts that were taken: what was done in part is not repeated.
+    #[must_use]
+    pub fn behind(self, parts: usize) -> Self {
+        match self {
+            Self::Provider(mut error) if parts > 0 => {
+                error.outcome = Outcome::Unknown;
+                Self::Provider(error)
+            }
+            error => error,
+        }
+    }
+
     /// Whether it is unknown if a write was carried out.
     pub fn outcome_is_unknown(&self) -> bool {
         matches!(

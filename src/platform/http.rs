@@ -242,15 +242,25 @@ impl Service<'_> {
         self.refusal(message, None)
     }
 
+    /// The address of these segments of a path below the base, as a request goes to it.
+    pub fn address(&self, path: &[&str]) -> String {
+        self.below(path).into()
+    }
+
+    fn below(&self, path: &[&str]) -> Url {
+        let mut url = self.base.clone();
+        if !path.is_empty()
+            && let Ok(mut segments) = url.path_segments_mut()
+        {
+            segments.pop_if_empty().extend(path);
+        }
+        url
+    }
+
     fn build(&self, request: Request<'_>) -> Result<reqwest::Request> {
         let mut url = self.base.clone();
         match request.path {
-            Path::Segments([]) => {}
-            Path::Segments(path) => {
-                if let Ok(mut segments) = url.path_segments_mut() {
-                    segments.pop_if_empty().extend(path);
-                }
-            }
+            Path::Segments(path) => url = self.below(path),
             Path::Written(path) => {
                 let (path, parameters) = path.split_once('?').unwrap_or((path, ""));
                 let base = url.path().trim_end_matches('/').to_owned();

@@ -6,6 +6,7 @@
 pub mod chatbot;
 pub mod email;
 pub mod llm;
+pub mod messaging;
 pub mod oauth;
 pub mod parts;
 pub mod sms;
@@ -30,6 +31,12 @@ pub static SERVICES: &[Outside] = &[
     chatbot::SERVICE,
     chatbot::TOKENS,
     llm::SERVICE,
+    messaging::BUSINESS_SERVICE,
+    messaging::INSTAGRAM_SERVICE,
+    messaging::MESSENGER_SERVICE,
+    messaging::MICROBLOG_SERVICE,
+    messaging::WECHAT_SERVICE,
+    messaging::WHATSAPP_SERVICE,
     sms::SERVICE,
     teamchat::SERVICE,
     updates::SERVICE,

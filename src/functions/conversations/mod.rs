@@ -4,11 +4,13 @@ mod access;
 mod busy;
 mod changing;
 mod closing;
+mod direct;
 mod editing;
 mod history;
 mod inbox;
 mod notes;
 mod opening;
+mod platforms;
 mod rating;
 mod reading;
 mod routing;
@@ -20,7 +22,7 @@ pub(crate) use opening::{NewConversation, get_last_conversation_id_or_create, op
 pub(crate) use reading::messages_after;
 pub(crate) use sending::{NewMessage, Once, Sent, send, send_once};
 
-use crate::contract::args::{Department, Items, Page, Several, Since, StatusCode};
+use crate::contract::args::{Department, Items, Page, Recipients, Several, Since, StatusCode};
 use crate::contract::ids::{ConversationId, MessageId, UserId};
 use crate::contract::{Error, Map, Result};
 use crate::functions;
@@ -245,6 +247,45 @@ functions! {
         bot_id: Option<UserId> = false,
     ) -> "array{status: 'success', message-id: int}|'conversation-not-found'|'user-not-found'|string|SBError"
         => closing::close_message, database_errors_as_text;
+
+    /// Sends a message to many users: one to each.
+    ///
+    /// Without a subject it is a chat message of the active agent, else of the bot, in the user's newest conversation that
+    /// is not in the trash, or in a new one, which then waits for the user (status code 1); it leaves by the platform that
+    /// the conversation comes from. No notification follows. With a subject it is an e-mail to each user who has an
+    /// address, by the outbox.
+    ///
+    /// @param $user_ids the users, or all for every visitor, lead and user; an unknown id is passed over
+    /// @param $message the text, up to 65,535 bytes; of an e-mail it may be HTML
+    /// @param $subject the subject of an e-mail
+    /// @errors empty-message; SBError security-error, too-long, configuration, no-recipient: one user's platform that
+    ///     failed keeps no other from the message, and the first failure is given at the end, as by
+    ///     sb_messaging_platforms_send_message; the text of a database error
+    async fn sb_direct_message(
+        user_ids: Recipients,
+        message: String,
+        subject: Option<String> = false,
+    ) -> "true|'empty-message'|array<string, mixed>|string|SBError"
+        => direct::direct_message, protected, database_errors_as_text, provider_errors_as_they_are;
+
+    /// Sends a message to the user of a conversation by the platform that it comes from.
+    ///
+    /// Sources: wa, fb, ig, tw, wc, gb, tx as a text message, em and tk as an e-mail by the outbox. Shortcodes become
+    /// plain text, what a platform has no form for a link in the text, and a long text several messages. A message of
+    /// unknown fate is not sent again.
+    ///
+    /// @param $message the text, up to 65,535 bytes
+    /// @param $conversation_id the conversation
+    /// @param $message_id the message of the conversation that it is: its attachments are sent too, and it is sent once
+    /// @return true; false when the conversation comes from no platform; or the platform's own error response
+    /// @errors conversation-not-found, message-not-found, empty-message; SBError security-error, configuration,
+    ///     no-recipient, too-long; the text of a failed connection
+    async fn sb_messaging_platforms_send_message(
+        message: String,
+        conversation_id: ConversationId,
+        message_id: Option<MessageId> = false,
+    ) -> "bool|'conversation-not-found'|'message-not-found'|'empty-message'|array<string, mixed>|string|SBError"
+        => platforms::send_message, protected, provider_errors_as_they_are;
 
     /// Sends a message to the team-messaging app: to the channel of a user, which is made when there is none and which the
     /// agents of the settings row teamchat-agents are invited to.

@@ -73,6 +73,23 @@ impl<'a> Shortcode<'a> {
         Some(Self { text, name, attributes })
     }
 
+    /// What it says to people who see no shortcodes.
+    fn words(&self) -> String {
+        let values = |name| {
+            self.attributes
+                .iter()
+                .filter(move |(own, _)| *own == name)
+                .map(|(_, value)| value)
+        };
+        let options = values("options").flat_map(|options| options.split(',')).map(str::trim);
+        let options = options
+            .filter(|option| !option.is_empty())
+            .map(|option| format!("- {option}"));
+        let texts = values("title").chain(values("message")).cloned();
+        let lines: Vec<String> = texts.chain(options).chain(values("link").cloned()).collect();
+        lines.join("\n")
+    }
+
     fn into_map(self) -> Map {
         let mut map = Map::new();
         map.insert("shortcode".into(), self.text.into());
@@ -84,6 +101,29 @@ impl<'a> Shortcode<'a> {
         }
         map
     }
+}
+
+/// A text in which each shortcode is what it says to people: its title, its message, its options line by line, its link.
+/// One without attributes is text.
+pub(crate) fn without_shortcodes(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, behind)) = rest.split_once('[') {
+        plain.push_str(before);
+        rest = rest.get(before.len()..).unwrap_or_default();
+        match Shortcode::read(rest, '[', ']').filter(|shortcode| !shortcode.attributes.is_empty()) {
+            Some(shortcode) => {
+                plain.push_str(&shortcode.words());
+                rest = rest.get(shortcode.text.len()..).unwrap_or_default();
+            }
+            None => {
+                plain.push('[');
+                rest = behind;
+            }
+        }
+    }
+    plain.push_str(rest);
+    plain
 }
 
 /// What is not read yet.
