@@ -15,6 +15,7 @@ mod language;
 mod notify;
 mod settings;
 mod shop;
+mod shortcodes;
 mod sms;
 mod system;
 mod templates;

@@ -232,6 +232,17 @@ impl Service<'_> {
         self.error(message.into(), Outcome::NotDone, response)
     }
 
+    /// The same of a request that changes something: nothing is changed where the status says that the request was wrong,
+    /// and nobody knows where the service itself failed.
+    pub fn refusal_of(&self, answer: &Answer, message: impl Into<String>, response: Option<Value>) -> Error {
+        let outcome = if answer.status < 500 {
+            Outcome::NotDone
+        } else {
+            Outcome::Unknown
+        };
+        self.error(message.into(), outcome, response)
+    }
+
     /// The error of an answer that is none of the service's, from a proxy or a wrong address. Its text is not shown: it
     /// may be a whole page, and repeat a credential.
     pub fn foreign(&self, answer: &Answer) -> Error {
@@ -239,7 +250,7 @@ impl Service<'_> {
             "an answer that is not the service's, with HTTP status {}",
             answer.status
         );
-        self.refusal(message, None)
+        self.refusal_of(answer, message, None)
     }
 
     /// The address of these segments of a path below the base, as a request goes to it.

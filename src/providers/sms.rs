@@ -96,6 +96,6 @@ impl<'a> Account<'a> {
             .and_then(Value::as_str)
             .unwrap_or("refused without a message")
             .to_owned();
-        Err(self.service.refusal(message, Some(record)))
+        Err(self.service.refusal_of(&answer, message, Some(record)))
     }
 }

@@ -13,7 +13,6 @@ mod text;
 mod updates;
 
 pub(crate) use fetching::{found, media_type_of};
-pub(crate) use text::without_shortcodes;
 
 pub use exports::write_users;
 
