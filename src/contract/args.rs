@@ -414,6 +414,27 @@ impl Argument for Kept {
     }
 }
 
+/// Who gets something.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Recipients {
+    /// Every visitor, lead and user. Only the word says it.
+    All,
+    /// These users.
+    Users(Vec<UserId>),
+}
+
+impl Argument for Recipients {
+    const TYPE: &'static str = "list<int|string>|string";
+    const EXPECTED: &'static str = "a list of ids, ids between commas, or all";
+
+    fn from_value(value: Value) -> Option<Self> {
+        match &value {
+            Value::Bytes(text) if text.trim_ascii() == b"all" => Some(Self::All),
+            _ => Several::from_value(value).map(|Several(ids)| Self::Users(ids)),
+        }
+    }
+}
+
 /// Whose details are asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum People {

@@ -219,6 +219,25 @@ impl Error {
         }
     }
 
+    /// The same of a part of something, behind so many parts that were taken: what was done in part is not repeated.
+    #[must_use]
+    pub fn behind(self, parts: usize) -> Self {
+        if parts > 0 {
+            self.with_outcome(Outcome::Unknown)
+        } else {
+            self
+        }
+    }
+
+    /// The same where something else is known of the request to an outside service.
+    #[must_use]
+    pub fn with_outcome(mut self, outcome: Outcome) -> Self {
+        if let Self::Provider(error) = &mut self {
+            error.outcome = outcome;
+        }
+        self
+    }
+
     /// Whether it is unknown if a write was carried out.
     pub fn outcome_is_unknown(&self) -> bool {
         matches!(

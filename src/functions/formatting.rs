@@ -42,18 +42,66 @@ pub(crate) fn to_html(message: &str) -> String {
     html
 }
 
+/// What stands around bold, italic, struck out and coded text.
+struct Marks {
+    bold: &'static str,
+    italic: &'static str,
+    strike: &'static str,
+    code: &'static str,
+    block: &'static str,
+}
+
+const NO_MARKS: Marks = Marks {
+    bold: "",
+    italic: "",
+    strike: "",
+    code: "",
+    block: "",
+};
+
+/// Those of WhatsApp.
+const WHATSAPP_MARKS: Marks = Marks {
+    bold: "*",
+    italic: "_",
+    strike: "~",
+    code: "`",
+    block: "```",
+};
+
 /// A message without its marks.
 pub(crate) fn to_plain(message: &str) -> String {
-    let mut plain = String::with_capacity(message.len());
+    with_marks(message, &NO_MARKS)
+}
+
+/// A message with the marks that WhatsApp knows.
+pub(crate) fn to_whatsapp(message: &str) -> String {
+    with_marks(message, &WHATSAPP_MARKS)
+}
+
+fn with_marks(message: &str, marks: &Marks) -> String {
+    let mut text = String::with_capacity(message.len());
     for piece in pieces(message) {
-        match piece {
-            Piece::Text(text) | Piece::Code(text) | Piece::Block(text) | Piece::Link(text) => plain.push_str(text),
-            Piece::Mark(style, Role::Text) => plain.push_str(style.mark()),
-            Piece::Mark(..) => {}
-            Piece::Break => plain.push('\n'),
+        let (mark, inner) = match piece {
+            Piece::Text(inner) | Piece::Link(inner) => ("", inner),
+            Piece::Code(inner) => (marks.code, inner),
+            Piece::Block(inner) => (marks.block, inner),
+            Piece::Mark(style, Role::Text) => ("", style.mark()),
+            Piece::Mark(style, _) => ("", marks.of(style)),
+            Piece::Break => ("", "\n"),
+        };
+        text.extend([mark, inner, mark]);
+    }
+    text
+}
+
+impl Marks {
+    const fn of(&self, style: Style) -> &'static str {
+        match style {
+            Style::Bold => self.bold,
+            Style::Italic => self.italic,
+            Style::Strike => self.strike,
         }
     }
-    plain
 }
 
 /// [`to_html`] as a public function.

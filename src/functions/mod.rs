@@ -18,6 +18,7 @@ mod push;
 pub(crate) mod realtime;
 mod settings;
 mod shop;
+mod shortcodes;
 mod sms;
 mod system;
 mod templates;

@@ -178,7 +178,7 @@ fn links(Items(attachments): Items) -> Result<Vec<String>> {
 }
 
 /// A phone number as the service takes it: a plus sign and digits (E.164). What is no phone number stays as it is.
-fn normal(phone: &str) -> String {
+pub(super) fn normal(phone: &str) -> String {
     let phone = phone.trim();
     let is_filler = |letter: char| matches!(letter, ' ' | '-' | '(' | ')' | '.' | '/' | '\u{a0}');
     let bare: String = phone.chars().filter(|letter| !is_filler(*letter)).collect();

@@ -203,6 +203,13 @@ pub fn hmac_sha256(key: &SecretString, text: &[u8]) -> Result<String> {
     Ok(hexadecimal(&signature))
 }
 
+/// HMAC-SHA1 (RFC 2104): for a protocol that asks for it (RFC 5849).
+pub fn hmac_sha1(key: &SecretString, text: &[u8]) -> Result<Vec<u8>> {
+    let key = PKey::hmac(key.expose_secret().as_bytes()).map_err(failed)?;
+    let mut signer = Signer::new(MessageDigest::sha1(), &key).map_err(failed)?;
+    signer.sign_oneshot_to_vec(text).map_err(failed)
+}
+
 /// The signature RS256 (RFC 7518) of a text by a private key in PEM; `None` when it is no RSA key.
 pub fn sign_rs256(key: &SecretString, text: &[u8]) -> Option<Vec<u8>> {
     let key = PKey::private_key_from_pem(key.expose_secret().as_bytes())

@@ -232,6 +232,17 @@ impl Service<'_> {
         self.error(message.into(), Outcome::NotDone, response)
     }
 
+    /// The same of a request that changes something: nothing is changed where the status says that the request was wrong,
+    /// and nobody knows where the service itself failed.
+    pub fn refusal_of(&self, answer: &Answer, message: impl Into<String>, response: Option<Value>) -> Error {
+        let outcome = if answer.status < 500 {
+            Outcome::NotDone
+        } else {
+            Outcome::Unknown
+        };
+        self.error(message.into(), outcome, response)
+    }
+
     /// The error of an answer that is none of the service's, from a proxy or a wrong address. Its text is not shown: it
     /// may be a whole page, and repeat a credential.
     pub fn foreign(&self, answer: &Answer) -> Error {
@@ -239,18 +250,28 @@ impl Service<'_> {
             "an answer that is not the service's, with HTTP status {}",
             answer.status
         );
-        self.refusal(message, None)
+        self.refusal_of(answer, message, None)
+    }
+
+    /// The address of these segments of a path below the base, as a request goes to it.
+    pub fn address(&self, path: &[&str]) -> String {
+        self.below(path).into()
+    }
+
+    fn below(&self, path: &[&str]) -> Url {
+        let mut url = self.base.clone();
+        if !path.is_empty()
+            && let Ok(mut segments) = url.path_segments_mut()
+        {
+            segments.pop_if_empty().extend(path);
+        }
+        url
     }
 
     fn build(&self, request: Request<'_>) -> Result<reqwest::Request> {
         let mut url = self.base.clone();
         match request.path {
-            Path::Segments([]) => {}
-            Path::Segments(path) => {
-                if let Ok(mut segments) = url.path_segments_mut() {
-                    segments.pop_if_empty().extend(path);
-                }
-            }
+            Path::Segments(path) => url = self.below(path),
             Path::Written(path) => {
                 let (path, parameters) = path.split_once('?').unwrap_or((path, ""));
                 let base = url.path().trim_end_matches('/').to_owned();

@@ -7,6 +7,7 @@ use std::io::{self, Read, Write};
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
+use percent_encoding::percent_decode_str;
 use rustix::fs::{
     AtFlags, CWD, FileType, Mode, OFlags, RenameFlags, fchmod, mkdirat, openat, renameat_with, statat, unlinkat,
 };
@@ -93,6 +94,13 @@ impl Uploads {
             return Err(invalid("leads through more than 16 folders"));
         }
         Ok((folders.try_fold(self, Self::within)?, name))
+    }
+
+    /// The path that a URL of a file in here means; `None` when it leads elsewhere.
+    pub fn path_of(&self, url: &str) -> Option<String> {
+        let path = url.strip_prefix(&self.url)?.strip_prefix('/')?;
+        let path = path.split(['?', '#']).next().unwrap_or_default();
+        Some(percent_decode_str(path).decode_utf8().ok()?.into_owned())
     }
 
     /// What follows the uploads in an absolute path, whether or not links in it were resolved.

@@ -6,6 +6,7 @@
 pub mod chatbot;
 pub mod email;
 pub mod llm;
+pub mod messaging;
 pub mod oauth;
 pub mod parts;
 pub mod push;
@@ -32,6 +33,12 @@ pub static SERVICES: &[Outside] = &[
     chatbot::SERVICE,
     chatbot::TOKENS,
     llm::SERVICE,
+messaging::BUSINESS,
+    messaging::INSTAGRAM,
+    messaging::MESSENGER,
+    messaging::MICROBLOG,
+    messaging::WECHAT,
+    messaging::WHATSAPP,
     push::SERVICE,
     realtime::SERVICE,
     sms::SERVICE,

@@ -31,6 +31,9 @@ pub const MEDIA_LIMIT: usize = 10;
 /// How the name of a group of senders begins, from which the service chooses.
 const SENDER_GROUP: &str = "MG";
 
+/// What stands before a phone number that is one of WhatsApp.
+pub const WHATSAPP: &str = "whatsapp:";
+
 /// An account with the service.
 pub struct Account<'a> {
     service: Service<'a>,
@@ -54,6 +57,15 @@ impl<'a> Account<'a> {
             sender: text("sms-sender")?,
             service: cx.service("sms", ADDRESS).await?,
         })
+    }
+
+    /// The same account for WhatsApp, which the service reaches too.
+    #[must_use]
+    pub fn by_whatsapp(mut self) -> Self {
+        if !self.sender.starts_with(SENDER_GROUP) && !self.sender.starts_with(WHATSAPP) {
+            self.sender.insert_str(0, WHATSAPP);
+        }
+        self
     }
 
     /// Sends a message, with links to files if there are any: the service's record of it.
@@ -84,6 +96,6 @@ impl<'a> Account<'a> {
             .and_then(Value::as_str)
             .unwrap_or("refused without a message")
             .to_owned();
-        Err(self.service.refusal(message, Some(record)))
+        Err(self.service.refusal_of(&answer, message, Some(record)))
     }
 }

@@ -4,11 +4,13 @@ mod access;
 mod busy;
 mod changing;
 mod closing;
+mod direct;
 mod editing;
 mod history;
 mod inbox;
 mod notes;
 mod opening;
+mod platforms;
 mod rating;
 mod reading;
 mod routing;
@@ -20,7 +22,7 @@ pub(crate) use opening::{NewConversation, get_last_conversation_id_or_create, op
 pub(crate) use reading::messages_after;
 pub(crate) use sending::{NewMessage, Once, Sent, send, send_once};
 
-use crate::contract::args::{Department, Items, Page, Several, Since, StatusCode};
+use crate::contract::args::{Department, Items, Page, Recipients, Several, Since, StatusCode};
 use crate::contract::ids::{ConversationId, MessageId, UserId};
 use crate::contract::{Error, Map, Result};
 use crate::functions;
@@ -245,6 +247,65 @@ functions! {
         bot_id: Option<UserId> = false,
     ) -> "array{status: 'success', message-id: int}|'conversation-not-found'|'user-not-found'|string|SBError"
         => closing::close_message, database_errors_as_text;
+
+    /// Sends a message to many users: one to each.
+    ///
+    /// Without a subject it is a chat message of the active agent, else of the bot, in the user's newest conversation that
+    /// is not in the trash, or in a new one, which then waits for the user (status code 1). Where the conversation comes
+    /// from a platform it leaves by that, as by sb_messaging_platforms_send_message: as a text message where it comes from
+    /// one. No notification follows. With a subject it is an e-mail to each user who has an address, by the outbox; while
+    /// email-piping is active an answer to it is added to the user's newest conversation.
+    ///
+    /// In message and subject {user_name}, {user_email}, {agent_name} and {agent_email} are filled in; {recipient_name}
+    /// and {sender_name} are the same names.
+    ///
+    /// Users are written to in pages of 200, so that the memory does not grow with their number. Of more than 200, what
+    /// is in the outbox leaves by sb serve or sb_cron_jobs.
+    ///
+    /// @param $user_ids the users as a list or between commas, or all for every visitor, lead and user; an unknown id is
+    ///     passed over
+    /// @param $message the text, up to 65,535 bytes; of an e-mail it may be HTML
+    /// @param $subject the subject of an e-mail, up to 998 characters
+    /// @errors empty-message; SBError security-error, too-long, configuration, email-error, no-recipient: one user who
+    ///     cannot be reached keeps no other from the message, and the first failure is given at the end, as by
+    ///     sb_messaging_platforms_send_message; the text of a database error
+    async fn sb_direct_message(
+        user_ids: Recipients,
+        message: String,
+        subject: Option<String> = false,
+    ) -> "true|'empty-message'|array<string, mixed>|string|SBError"
+        => direct::direct_message, protected, database_errors_as_text, provider_errors_as_they_are;
+
+    /// Sends a message to the user of a conversation by the platform that it comes from.
+    ///
+    /// | source | platform | where the user is | files and shortcodes |
+    /// |---|---|---|---|
+    /// | wa | WhatsApp, by its own API or, with whatsapp-provider sms, by the service of text messages | detail phone | images, videos, sounds, documents; buttons as buttons or a list, cards as image and text |
+    /// | fb | Messenger | facebook-id | files of all kinds; quick replies, templates |
+    /// | ig | Instagram | instagram-id | images, videos, sounds; quick replies, templates |
+    /// | tw | direct messages of X | microblog-id, twitter-id | images |
+    /// | wc | WeChat | wechat-id | images; cards with a link as articles |
+    /// | tx | text message | phone | ten files |
+    /// | em | e-mail, by the outbox, in the thread of the conversation | its e-mail address | links |
+    /// | gb | Business Messages, which has ended | business-messages-id | |
+    /// | tk | ticket: nothing leaves | | |
+    ///
+    /// What a platform has no form for is said in words: a button as a line, a card as its image and its text, a file as
+    /// its link. A long text is several messages. A message of unknown fate is not sent again.
+    ///
+    /// @param $message the text, up to 65,535 bytes
+    /// @param $conversation_id the conversation
+    /// @param $message_id the message of the conversation that it is: its attachments are sent too, and it is sent once;
+    ///     its payload then says so, under sent-to
+    /// @return true; false when the conversation comes from no platform; or the platform's own error response
+    /// @errors conversation-not-found, message-not-found, empty-message; SBError security-error, configuration,
+    ///     no-recipient, too-long; the text of a failed connection
+    async fn sb_messaging_platforms_send_message(
+        message: String,
+        conversation_id: ConversationId,
+        message_id: Option<MessageId> = false,
+    ) -> "bool|'conversation-not-found'|'message-not-found'|'empty-message'|array<string, mixed>|string|SBError"
+        => platforms::send_message, protected, provider_errors_as_they_are;
 
     /// Sends a message to the team-messaging app: to the channel of a user, which is made when there is none and which the
     /// agents of the settings row teamchat-agents are invited to.

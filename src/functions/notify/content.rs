@@ -140,7 +140,7 @@ fn is_html(text: &str) -> bool {
 }
 
 /// A text as HTML: what is none keeps its letters and its line breaks.
-pub(super) fn as_html(text: &str) -> String {
+pub(crate) fn as_html(text: &str) -> String {
     if is_html(text) {
         return text.to_owned();
     }

@@ -1,20 +1,21 @@
 //! Section "Notifications and messaging": e-mail to people.
 
+mod answering;
 mod content;
 mod email;
 mod mailboxes;
-#[allow(dead_code, reason = "for other rooms")]
 mod outbox;
 mod people;
 mod sending;
 mod thread;
 mod writing;
 
-#[allow(unused_imports, reason = "for other rooms")]
-pub(crate) use outbox::Outbox;
-pub(crate) use outbox::deliver;
-#[allow(unused_imports, reason = "for other rooms")]
-pub(crate) use sending::{Email, send};
+pub(crate) use answering::Answering;
+pub(crate) use content::as_html;
+pub(crate) use outbox::{Outbox, deliver};
+pub(crate) use people::people;
+pub(crate) use sending::Email;
+pub(crate) use thread::Thread;
 
 use crate::contract::args::Items;
 use crate::contract::ids::UserId;

@@ -54,6 +54,21 @@ impl Thread {
         }))
     }
 
+    /// One that begins anew: it refers to nothing that came in.
+    pub(crate) async fn begin(cx: &Context<'_>, conversation: ConversationId, department: Option<u8>) -> Result<Self> {
+        Ok(Self {
+            conversation,
+            department,
+            signature: cx.keys().await?.signature(&signed(conversation))?,
+            incoming: Vec::new(),
+        })
+    }
+
+    /// Whether something came in that is answered.
+    pub(crate) fn is_answered(&self) -> bool {
+        !self.incoming.is_empty()
+    }
+
     /// The id of an e-mail that tells of `what`, a message mostly: the same each time.
     pub(crate) fn id(&self, what: &str, domain: &str) -> String {
         format!(

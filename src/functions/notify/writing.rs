@@ -1,10 +1,10 @@
 //! E-mails that tell of messages: the templates of the settings row `emails` with their fields filled in, in the language
 //! of who gets them.
 
+use super::answering::Answering;
 use super::content::{Texts, as_html};
-use super::mailboxes::mailboxes;
 use super::people::Person;
-use super::sending::{Email, ReplyTo};
+use super::sending::Email;
 use super::thread::Thread;
 use crate::contract::error::Result;
 use crate::contract::ids::ConversationId;
@@ -14,7 +14,6 @@ use crate::functions::formatting::{escaped, to_html};
 use crate::functions::templates::filled;
 use crate::platform::Context;
 use crate::platform::languages::Area;
-use crate::providers::email::Sender;
 
 /// The subject when the settings have none.
 const SUBJECT: &str = "New message from {sender_name}";
@@ -44,13 +43,7 @@ pub(crate) struct Notice<'a> {
 
 /// What e-mails to some people are written with. Asked for before a transaction begins, so that nothing is asked within it.
 pub(crate) struct Writer {
-    /// The domain of ids.
-    domain: String,
-    /// The name of whom e-mails come from.
-    name: String,
-    /// The address that answers go to, when they are read.
-    answers: Option<String>,
-    delimiter: Option<String>,
+    answering: Answering,
     /// The address of the installation.
     url: Option<String>,
     thread: Option<Thread>,
@@ -71,32 +64,11 @@ impl Writer {
         conversation: Option<ConversationId>,
         recipients: impl IntoIterator<Item = &'a Person>,
     ) -> Result<Self> {
-        let sender = Sender::of(cx).await?;
-        let settings = cx.settings().await?;
+        let answering = Answering::of(cx).await?;
         let thread = match conversation {
             Some(conversation) => Thread::of(cx, conversation).await?,
             None => None,
         };
-        // Answers are read only where they can be told from each other.
-        let mut mailboxes = if thread.is_some() {
-            mailboxes(&settings)
-        } else {
-            Vec::new()
-        };
-        let department = thread.as_ref().and_then(|thread| thread.department);
-        let own = mailboxes
-            .iter()
-            .position(|mailbox| mailbox.department == department)
-            .unwrap_or(0);
-        let mailbox = (own < mailboxes.len()).then(|| mailboxes.swap_remove(own));
-        let answers = mailbox.as_ref().map(|mailbox| {
-            let is_address = mailbox.user.contains('@');
-            if is_address {
-                mailbox.user.clone()
-            } else {
-                sender.address().to_owned()
-            }
-        });
         let mut templates = Vec::<(Option<Language>, Templates)>::new();
         for person in recipients {
             if !templates.iter().any(|(language, _)| *language == person.language) {
@@ -105,10 +77,7 @@ impl Writer {
             }
         }
         Ok(Self {
-            domain: sender.domain().to_owned(),
-            name: settings.text("email-sender-name").unwrap_or_default(),
-            answers,
-            delimiter: mailbox.and_then(|mailbox| mailbox.delimiter),
+            answering,
             url: cx.configuration()?.url.clone(),
             thread,
             templates,
@@ -141,7 +110,7 @@ impl Writer {
             ("{recipient_name}", recipient.name.as_str()),
             (
                 "{sender_name}",
-                notice.sender.map_or(self.name.as_str(), |sender| &sender.name),
+                notice.sender.map_or(self.answering.name.as_str(), |sender| &sender.name),
             ),
             (
                 "{sender_profile_image}",
@@ -164,31 +133,18 @@ impl Writer {
             .into_iter()
             .chain([("{message}", notice.message), ("{attachments}", "")]);
         let content = filled(&content, &html);
-        Some(Email {
+        let email = Email {
             to,
             subject: on_one_line(&filled(&subject, &plain.collect::<Vec<_>>())),
-            message: match &self.delimiter {
-                Some(delimiter) => format!("<div>{}</div>\n{content}", escaped(delimiter)),
-                None => content,
-            },
-            sender_suffix: String::new(),
+            message: content,
             language: recipient.language.clone(),
-            id: self.thread.as_ref().map(|thread| thread.id(notice.what, &self.domain)),
-            references: self
-                .thread
-                .as_ref()
-                .map_or_else(Vec::new, |thread| thread.references(&self.domain)),
-            reply_to: self.reply_to(),
             is_automatic: true,
-        })
-    }
-
-    fn reply_to(&self) -> Option<ReplyTo> {
-        let (address, thread) = (self.answers.clone()?, self.thread.as_ref()?);
-        let name = format!("{} | {}", self.name, thread.tag());
-        Some(ReplyTo {
-            name: name.trim_start_matches([' ', '|']).to_owned(),
-            address,
+            ..Email::default()
+        };
+        // Answers are read only where they can be told from each other.
+        Some(match &self.thread {
+            Some(thread) => self.answering.addressed(email, thread, notice.what),
+            None => email,
         })
     }
 

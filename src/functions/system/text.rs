@@ -2,6 +2,7 @@
 
 use crate::contract::error::{Error, Result};
 use crate::contract::value::{Key, Map, Value};
+use crate::functions::shortcodes::Shortcode;
 
 /// A text as a slug, or a slug as a text.
 pub(super) fn string_slug(string: String, action: String) -> Result<String> {
@@ -37,103 +38,20 @@ pub(super) fn get_shortcode(shortcode: String, name: Option<String>, kind: Optio
     let mut found = starts.filter_map(|text| Shortcode::read(text, open, close));
     Ok(found
         .find(|shortcode| name.as_deref().is_none_or(|name| name == shortcode.name))
-        .map(Shortcode::into_map))
+        .map(as_map))
 }
 
-/// `[name attribute="value" …]`, or with the brackets of merge fields.
-struct Shortcode<'a> {
-    text: &'a str,
-    name: &'a str,
-    attributes: Vec<(&'a str, String)>,
-}
-
-impl<'a> Shortcode<'a> {
-    /// Reads the shortcode that a text begins with.
-    fn read(text: &'a str, open: char, close: char) -> Option<Self> {
-        let mut rest = Rest(text.strip_prefix(open)?);
-        let name = rest.name()?;
-        let mut attributes = Vec::new();
-        loop {
-            rest.skip_blanks();
-            if rest.skip(close) {
-                break;
-            }
-            let attribute = rest.name()?;
-            rest.skip_blanks();
-            let value = if rest.skip('=') {
-                rest.skip_blanks();
-                rest.value(open, close)?
-            } else {
-                // A flag: that it is there is what it says.
-                "true".to_owned()
-            };
-            attributes.push((attribute, value));
-        }
-        let text = text.get(..text.len() - rest.0.len())?;
-        Some(Self { text, name, attributes })
+/// What a shortcode holds, and itself.
+fn as_map(shortcode: Shortcode<'_>) -> Map {
+    let mut map = Map::new();
+    map.insert("shortcode".into(), shortcode.text.into());
+    map.insert("shortcode_name".into(), shortcode.name.into());
+    for (attribute, value) in shortcode.attributes {
+        // Of two that have one name the first counts, and ours before both.
+        map.entry(Key::from(attribute.to_owned()))
+            .or_insert_with(|| Value::from(value));
     }
-
-    fn into_map(self) -> Map {
-        let mut map = Map::new();
-        map.insert("shortcode".into(), self.text.into());
-        map.insert("shortcode_name".into(), self.name.into());
-        for (attribute, value) in self.attributes {
-            // Of two that have one name the first counts, and ours before both.
-            map.entry(Key::from(attribute.to_owned()))
-                .or_insert_with(|| Value::from(value));
-        }
-        map
-    }
-}
-
-/// What is not read yet.
-struct Rest<'a>(&'a str);
-
-impl<'a> Rest<'a> {
-    fn skip(&mut self, character: char) -> bool {
-        let rest = self.0.strip_prefix(character);
-        self.0 = rest.unwrap_or(self.0);
-        rest.is_some()
-    }
-
-    fn skip_blanks(&mut self) {
-        self.0 = self.0.trim_start();
-    }
-
-    /// Takes what comes before the first character that is none of `these`, or everything.
-    fn take_while(&mut self, these: impl Fn(char) -> bool) -> &'a str {
-        let end = self.0.find(|character| !these(character)).unwrap_or(self.0.len());
-        let (taken, rest) = self.0.split_at_checked(end).unwrap_or((self.0, ""));
-        self.0 = rest;
-        taken
-    }
-
-    fn name(&mut self) -> Option<&'a str> {
-        let name = self.take_while(|character| character.is_alphanumeric() || matches!(character, '_' | '-'));
-        (!name.is_empty()).then_some(name)
-    }
-
-    /// A value in quotes of either kind, within which `\` keeps the quote from ending it; or one without quotes, which
-    /// ends at a blank.
-    fn value(&mut self, open: char, close: char) -> Option<String> {
-        let Some(quote) = ['"', '\''].into_iter().find(|quote| self.skip(*quote)) else {
-            let value =
-                self.take_while(|character| !character.is_whitespace() && character != open && character != close);
-            return Some(value.to_owned());
-        };
-        let mut value = String::new();
-        loop {
-            value.push_str(self.take_while(|character| character != quote));
-            if !self.skip(quote) {
-                return None;
-            }
-            if !value.ends_with('\\') {
-                return Some(value);
-            }
-            value.pop();
-            value.push(quote);
-        }
-    }
+    map
 }
 
 #[cfg(test)]
