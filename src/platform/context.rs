@@ -49,6 +49,15 @@ pub struct Process {
 }
 
 impl Process {
+    /// That of a thread which runs one call after the other, as in PHP.
+    pub fn alone() -> Self {
+        Self {
+            database: Database::alone(),
+            cms: Database::alone(),
+            ..Self::default()
+        }
+    }
+
     /// Ends what a request may have left open.
     pub async fn end_request(&self) {
         self.database.end_request().await;

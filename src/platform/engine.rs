@@ -39,7 +39,7 @@ impl Engine {
             None => slot.insert(State {
                 pid,
                 runtime: runtime()?,
-                process: Process::default(),
+                process: Process::alone(),
             }),
         };
         state.runtime.block_on(work(&state.process))

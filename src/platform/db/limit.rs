@@ -5,9 +5,11 @@ use std::pin::{Pin, pin};
 use std::task::Poll;
 use std::time::Duration;
 
+use tokio::task::yield_now;
 use tokio::time::{Instant, Sleep, sleep};
 
 use super::fault;
+use super::socket::Socket;
 use crate::contract::error::Result;
 
 /// A limit and its one timer. The timer stays set from statement to statement, and is put off only when it rings too
@@ -15,11 +17,17 @@ use crate::contract::error::Result;
 pub(super) struct Limit {
     length: Duration,
     timer: Option<Pin<Box<Sleep>>>,
+    /// Where the answer comes, if the thread may wait for nothing else.
+    socket: Option<Socket>,
 }
 
 impl Limit {
-    pub(super) fn new(length: Duration) -> Self {
-        Self { length, timer: None }
+    pub(super) fn new(length: Duration, socket: Option<Socket>) -> Self {
+        Self {
+            length,
+            timer: None,
+            socket,
+        }
     }
 
     /// Runs a statement. One that is cut off leaves its answer in the connection, which must be thrown away.
@@ -36,6 +44,10 @@ impl Limit {
                     return Poll::Ready(Err(fault::statement_timeout(self.length)));
                 }
                 timer.as_mut().reset(end);
+            }
+            if self.socket.as_ref().is_some_and(Socket::has_answer) {
+                // The runtime looks for what has come, and goes on here.
+                let _ = pin!(yield_now()).poll(cx);
             }
             Poll::Pending
         })

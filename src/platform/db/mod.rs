@@ -11,6 +11,7 @@ mod row;
 pub mod schema;
 mod session;
 mod settings;
+mod socket;
 mod sql;
 mod tables;
 mod transaction;
@@ -61,9 +62,19 @@ pub struct Database {
     settings: RefCell<Option<Rc<Settings>>>,
     session: Mutex<Option<Session>>,
     parts: RefCell<Option<Vec<String>>>,
+    /// Whether its thread has nothing else to do while it waits.
+    alone: bool,
 }
 
 impl Database {
+    /// One of a thread that does nothing else.
+    pub fn alone() -> Self {
+        Self {
+            alone: true,
+            ..Self::default()
+        }
+    }
+
     /// Sets where the database is. A connection to another place is not used again.
     pub fn configure(&self, settings: &Settings) {
         let mut current = self.settings.borrow_mut();
@@ -240,7 +251,7 @@ impl Database {
         let started = Instant::now();
         let mut attempt = 0;
         loop {
-            match Session::connect(&settings).await {
+            match Session::connect(&settings, self.alone).await {
                 Err(error) if fault::is_full(&error) && started.elapsed() < RETRY_LIMIT => {
                     attempt += 1;
                     pause(attempt).await;

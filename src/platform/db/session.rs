@@ -15,6 +15,7 @@ use super::fault;
 use super::limit::Limit;
 use super::row::Param;
 use super::settings::{Endpoint, Settings};
+use super::socket::Descriptors;
 use super::sql::Sql;
 use crate::contract::error::{Outcome, Result};
 use crate::platform::counters;
@@ -84,11 +85,11 @@ pub struct Written {
 
 impl Session {
     /// Connects to the first host that answers and can be written to; failing that, to the first that answers.
-    pub(super) async fn connect(settings: &Settings) -> Result<Self> {
+    pub(super) async fn connect(settings: &Settings, alone: bool) -> Result<Self> {
         let mut readable = None;
         let mut failure = fault::error(2002, "no database host is configured", Outcome::NotSent);
         for endpoint in &settings.endpoints {
-            match Self::connect_to(settings, endpoint).await {
+            match Self::connect_to(settings, endpoint, alone).await {
                 Ok(session) if session.writable => return Ok(session),
                 Ok(session) => readable = readable.or(Some(session)),
                 Err(error) => failure = error,
@@ -97,7 +98,7 @@ impl Session {
         readable.ok_or(failure)
     }
 
-    async fn connect_to(settings: &Settings, endpoint: &Endpoint) -> Result<Self> {
+    async fn connect_to(settings: &Settings, endpoint: &Endpoint, alone: bool) -> Result<Self> {
         // What is given here the driver does not ask the server for, once per connection.
         let options = OptsBuilder::default()
             .user(Some(settings.user.as_str()))
@@ -113,6 +114,10 @@ impl Session {
         };
         // The hosts share it: a caller waits no longer for having several.
         let limit = settings.connect_limit / u32::try_from(settings.endpoints.len().max(1)).unwrap_or(1);
+        let descriptors = match endpoint {
+            Endpoint::Socket(path) if alone => Some(Descriptors::leading_to(path)),
+            _ => None,
+        };
         let opened = async {
             let mut connection = Conn::new(options).await.map_err(fault::of_connect)?;
             let mut facts = connection
@@ -126,7 +131,10 @@ impl Session {
             Ok(Self {
                 connection,
                 statements: LruCache::new(STATEMENTS),
-                limit: Limit::new(settings.statement_limit),
+                limit: Limit::new(
+                    settings.statement_limit,
+                    descriptors.and_then(|descriptors| descriptors.new_one()),
+                ),
                 log: settings.log.clone(),
                 max_packet: usize::try_from(max_packet).unwrap_or(usize::MAX),
                 writable: matches!(read_only.as_deref(), None | Some("0" | "OFF")),
