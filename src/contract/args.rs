@@ -6,7 +6,7 @@
 
 mod chatbot;
 
-use chrono::{NaiveDate, NaiveDateTime, NaiveTime};
+use chrono::{NaiveDate, NaiveDateTime};
 
 pub use chatbot::{EntityValue, EntityValues, Intent, Intents, Phrases};
 
@@ -719,15 +719,26 @@ impl Since {
     }
 }
 
-/// Reads `YYYY-MM-DD`, `YYYY-MM-DD HH:MM` and `YYYY-MM-DD HH:MM:SS`, also with a `T` between and a `Z` after.
+/// Reads `YYYY-MM-DD`, `YYYY-MM-DD HH:MM` and `YYYY-MM-DD HH:MM:SS`, also with a `T` between and a `Z` after. Fractions of
+/// a second are left off. By hand: every poll brings one, and reading the form first takes longer than the rest of a call.
 pub fn time(text: &str) -> Option<NaiveDateTime> {
     let text = text.trim().trim_end_matches('Z');
-    let (date, clock) = text.split_once([' ', 'T']).unwrap_or((text, "00:00:00"));
-    let date = NaiveDate::parse_from_str(date, "%Y-%m-%d").ok()?;
-    let clock = NaiveTime::parse_from_str(clock, "%H:%M:%S%.f")
-        .or_else(|_| NaiveTime::parse_from_str(clock, "%H:%M"))
-        .ok()?;
-    Some(date.and_time(clock))
+    let (date, clock) = text.split_once([' ', 'T']).unwrap_or((text, "0:0"));
+    let mut date = date.splitn(3, '-');
+    let year = i32::try_from(number(date.next()?)?).ok()?;
+    let date = NaiveDate::from_ymd_opt(year, number(date.next()?)?, number(date.next()?)?)?;
+    let mut clock = clock.splitn(3, ':');
+    let (hour, minute) = (number(clock.next()?)?, number(clock.next()?)?);
+    let second = clock.next().unwrap_or("0");
+    let (second, fraction) = second.split_once('.').unwrap_or((second, ""));
+    let is_number = fraction.bytes().all(|byte| byte.is_ascii_digit());
+    is_number.then(|| date.and_hms_opt(hour, minute, number(second)?))?
+}
+
+/// Digits, and nothing else.
+fn number(digits: &str) -> Option<u32> {
+    let is_number = digits.bytes().all(|byte| byte.is_ascii_digit());
+    is_number.then(|| digits.parse().ok())?
 }
 
 /// Extra details of a user: slug → `[value, Name]`, or slug → value; then the name is the slug in title case.

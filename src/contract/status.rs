@@ -19,6 +19,15 @@ pub enum ConversationStatus {
 }
 
 impl ConversationStatus {
+    /// All of them.
+    pub const ALL: [Self; 5] = [
+        Self::Live,
+        Self::WaitingForUser,
+        Self::WaitingForAgent,
+        Self::Archive,
+        Self::Trash,
+    ];
+
     /// The code in the database.
     pub const fn code(self) -> u8 {
         self as u8
@@ -29,14 +38,8 @@ impl TryFrom<i64> for ConversationStatus {
     type Error = ();
 
     fn try_from(code: i64) -> Result<Self, ()> {
-        Ok(match code {
-            0 => Self::Live,
-            1 => Self::WaitingForUser,
-            2 => Self::WaitingForAgent,
-            3 => Self::Archive,
-            4 => Self::Trash,
-            _ => return Err(()),
-        })
+        let mut all = Self::ALL.into_iter();
+        all.find(|status| i64::from(status.code()) == code).ok_or(())
     }
 }
 
@@ -58,6 +61,16 @@ pub enum UserType {
 }
 
 impl UserType {
+    /// All of them.
+    pub const ALL: [Self; 6] = [
+        Self::Visitor,
+        Self::Lead,
+        Self::User,
+        Self::Agent,
+        Self::Admin,
+        Self::Bot,
+    ];
+
     /// The text in the database.
     pub const fn text(self) -> &'static str {
         match self {
@@ -85,17 +98,8 @@ impl std::str::FromStr for UserType {
     type Err = ();
 
     fn from_str(text: &str) -> Result<Self, ()> {
-        [
-            Self::Visitor,
-            Self::Lead,
-            Self::User,
-            Self::Agent,
-            Self::Admin,
-            Self::Bot,
-        ]
-        .into_iter()
-        .find(|user_type| user_type.text() == text)
-        .ok_or(())
+        let mut all = Self::ALL.into_iter();
+        all.find(|user_type| user_type.text() == text).ok_or(())
     }
 }
 

@@ -148,7 +148,8 @@ impl<'a> Followers<'a> {
         outbox::record(transaction, self.has_table, self.cx.now(), deliveries).await
     }
 
-    fn want(&self, event: Event) -> bool {
+    /// Whether anybody follows it up.
+    pub(super) fn want(&self, event: Event) -> bool {
         self.is_for_webhooks(event) || self.for_clients(event).is_some()
     }
 

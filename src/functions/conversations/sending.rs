@@ -1,5 +1,7 @@
 //! Sending a message: one transaction that nothing doubles and nothing loses.
 
+use std::sync::LazyLock;
+
 use chrono::{NaiveDateTime, TimeDelta};
 
 use super::routing::Routing;
@@ -13,18 +15,31 @@ use crate::functions::events::{Event, Followers};
 use crate::params;
 use crate::platform::Context;
 use crate::platform::context::refuse_foreign;
-use crate::platform::crypto;
-use crate::platform::db::{OnUnknown, Transaction};
+use crate::platform::db::{OnUnknown, Transaction, Written};
 use crate::platform::idempotency::Repeatable;
 use crate::platform::outbox::Recorded;
 
-/// Everything that must be known, and the lock on the conversation: whoever writes to it waits here for the one before,
-/// so that the ids of its messages become visible in their order. Beside the owner and the status of the conversation:
-/// its newest message, above which a message of this call must lie, and of the sender the type and whether the presence
-/// is out of date.
+/// Adds a message to a conversation whose status it leaves as it is, as most messages after the first of their author do.
+/// Locks the conversation: whoever writes to it waits here for the one before, so that the ids of its messages become
+/// visible in their order. Of a conversation or an author that is not there, or has more to be changed, it adds nothing.
+static ADD_AS_IT_IS: LazyLock<String> = LazyLock::new(|| {
+    format!(
+        "INSERT INTO sb_messages (user_id, message, creation_time, status_code, attachments, payload, conversation_id)
+        SELECT ?, ?, ?, 0, ?, ?, c.id
+        FROM sb_conversations c
+        WHERE c.id = ? AND c.user_id = COALESCE(?, c.user_id) AND (
+            SELECT s.typing = -1 AND s.last_activity >= ? AND (s.user_type, c.status_code) IN ({})
+            FROM sb_users s
+            WHERE s.id = ?)
+        FOR UPDATE",
+        resting().join(", ")
+    )
+});
+
+/// Everything that must be known of any other, and the same lock: the owner and the status of the conversation, of the
+/// author the type and whether the presence is out of date.
 const LOCK_CONVERSATION: &str = "
     SELECT c.user_id, c.status_code,
-        (SELECT MAX(m.id) FROM sb_messages m WHERE m.conversation_id = c.id),
         (SELECT s.user_type FROM sb_users s WHERE s.id = ?),
         (SELECT s.typing <> -1 OR COALESCE(s.last_activity < ?, TRUE) FROM sb_users s WHERE s.id = ?)
     FROM sb_conversations c
@@ -40,27 +55,14 @@ const ADD_MESSAGE: &str = "
     INSERT INTO sb_messages (user_id, message, creation_time, status_code, attachments, payload, conversation_id)
     VALUES (?, ?, ?, 0, ?, ?, ?)";
 
-/// The message of an earlier try whose outcome was not known. Locking, because such a read sees what is committed now: a
-/// plain one sees what was when the lock on the conversation was asked for.
+/// The message of an earlier try whose outcome was not known, by the id that it got then. The time is compared too: a
+/// server that is started again may give the id of what it lost to another. Locking, because a try that still runs has
+/// to end first.
 const EARLIER_TRY: &str = "
-    SELECT MIN(id)
+    SELECT id
     FROM sb_messages
-    WHERE conversation_id = ? AND id > ? AND user_id = ? AND message = ? AND attachments = ? AND payload = ?
+    WHERE id = ? AND conversation_id = ? AND user_id = ? AND creation_time = ? AND message = ?
     LOCK IN SHARE MODE";
-
-/// The same where every send has a key of its own, which nobody else can have stored.
-const EARLIER_KEY: &str = "
-    SELECT message_id
-    FROM sb_idempotency
-    WHERE k = ?
-    LOCK IN SHARE MODE";
-
-const ADD_KEY: &str = "
-    INSERT INTO sb_idempotency (k, message_id, created)
-    VALUES (?, ?, ?)";
-
-/// The table of the keys, on databases that have it.
-const KEYS: &str = "sb_idempotency";
 
 /// Typing ends with the message. Kept out of its transaction, and written only where it changes something.
 const STOP_TYPING: &str = "
@@ -126,13 +128,13 @@ struct Unit<'a> {
     status: StatusCode,
     /// The active user, if it may only touch its own conversations.
     restricted_to: Option<UserId>,
-    /// By which an earlier try is found, where there is a table for it.
-    key: Option<Vec<u8>>,
     once: Option<Once>,
+    /// Whether the message is all that there is to write, unless the conversation or the presence of the author change.
+    alone: bool,
 }
 
 /// What [`LOCK_CONVERSATION`] gives.
-type Known = (u32, Option<i64>, Option<u32>, Option<String>, Option<bool>);
+type Known = (u32, Option<i64>, Option<String>, Option<bool>);
 
 /// What a try has done.
 struct Done {
@@ -193,9 +195,10 @@ pub(crate) async fn send_once(cx: &Context<'_>, message: NewMessage, once: Optio
     }
     let database = cx.database()?;
     let routing = Routing::of(cx, message.queue).await?;
+    let followers = Followers::of(cx).await?;
+    let followed = followers.want(Event::MessageSent) || followers.want(Event::BotMessage);
     let unit = Unit {
         cx,
-        followers: Followers::of(cx).await?,
         sender: message.sender,
         conversation: message.conversation,
         text: message.text,
@@ -203,16 +206,14 @@ pub(crate) async fn send_once(cx: &Context<'_>, message: NewMessage, once: Optio
         payload,
         status: message.status,
         restricted_to: cx.restricted_user().await?,
-        key: match once {
-            None => new_key(cx).await?,
-            Some(_) => None,
-        },
+        alone: message.status == StatusCode::NotGiven && !followed && routing.is_none() && once.is_none(),
+        followers,
         once,
     };
-    let mut newest = None;
+    let mut tried = None;
     let done = database
         .transaction(OnUnknown::Repeat, async |transaction| {
-            unit.store(transaction, &mut newest).await
+            unit.store(transaction, &mut tried).await
         })
         .await?;
     cx.after_commit(done.recorded);
@@ -241,49 +242,76 @@ pub(super) fn stored_payload(payload: Map) -> Result<String> {
     }
 }
 
-/// A key that no other send has, where keys are kept.
-async fn new_key(cx: &Context<'_>) -> Result<Option<Vec<u8>>> {
-    if !cx.database()?.has(KEYS).await? {
-        return Ok(None);
+/// The types of authors and the statuses of conversations that a message leaves as they are, as rows of SQL.
+fn resting() -> Vec<String> {
+    let statuses = ConversationStatus::ALL.into_iter();
+    statuses
+        .flat_map(|status| UserType::ALL.map(|author| (author, status)))
+        .filter(|&(author, status)| status_after(StatusCode::NotGiven, Some(author), Some(status)) == Some(status))
+        .map(|(author, status)| format!("('{}', {})", author.text(), status.code()))
+        .collect()
+}
+
+/// The status that a conversation has after a message. A user's message brings it back from the archive, nothing brings
+/// it back from the trash.
+fn status_after(
+    given: StatusCode,
+    author: Option<UserType>,
+    now: Option<ConversationStatus>,
+) -> Option<ConversationStatus> {
+    use ConversationStatus::{Archive, Trash, WaitingForAgent, WaitingForUser};
+    match (given, author) {
+        (StatusCode::Code(status), _) => Some(status),
+        (StatusCode::NotGiven, Some(author)) if author.is_staff() => match now {
+            Some(Archive | Trash) => now,
+            _ => Some(WaitingForUser),
+        },
+        (StatusCode::NotGiven, Some(author)) if author.is_customer() => match now {
+            Some(Trash) => now,
+            _ => Some(WaitingForAgent),
+        },
+        _ => now,
     }
-    let mut key = vec![0; 32];
-    crypto::random(&mut key)?;
-    Ok(Some(key))
 }
 
 impl Unit<'_> {
-    /// Stores the message; `newest` keeps from the first try on which message was the newest before.
-    async fn store(&self, transaction: &mut Transaction<'_>, newest: &mut Option<u32>) -> Result<Done> {
-        let lag = self.cx.now() - TimeDelta::seconds(PRESENCE_LAG);
-        let params = params![self.sender, lag, self.sender, self.conversation];
-        let known: Option<Known> = transaction.row(LOCK_CONVERSATION, params).await?;
-        let (owner, status, newest_now, sender_type, presence_is_stale) = known.ok_or(Code::ConversationNotFound)?;
-        let sender_type = sender_type.ok_or(Code::UserNotFound)?.parse().ok();
-        refuse_foreign(self.restricted_to, owner.into())?;
-        let newest = *newest.get_or_insert(newest_now.unwrap_or_default());
-        let presence_is_stale = presence_is_stale.unwrap_or(true);
+    /// Stores the message; `tried` keeps what an earlier run has added, and when.
+    async fn store(&self, transaction: &mut Transaction<'_>, tried: &mut Option<(u32, NaiveDateTime)>) -> Result<Done> {
         let now = self.cx.now();
-        let sent = |id: u32| Sent {
+        let sent = |id: u32, time| Sent {
             id: id.into(),
             conversation: self.conversation,
-            time: now,
+            time,
             waits: false,
         };
-        // The lock on the conversation is ours now: an earlier try has ended, one way or the other. One of a request that
-        // names itself is found when its answer is kept.
+        let only = |sent| Done {
+            sent,
+            routable: false,
+            presence_is_stale: false,
+            recorded: Vec::new(),
+        };
+        // An earlier try of a request that names itself is found when its answer is kept.
         if transaction.may_be_done()
             && self.once.is_none()
-            && let Some(id) = self.earlier_try(transaction, newest).await?
+            && let Some((id, time)) = *tried
+            && self.is_stored(transaction, id, time).await?
         {
-            return Ok(Done {
-                sent: sent(id),
-                routable: false,
-                presence_is_stale,
-                recorded: Vec::new(),
-            });
+            return Ok(only(sent(id, time)));
         }
+        let lag = now - TimeDelta::seconds(PRESENCE_LAG);
+        if self.alone
+            && let Some(id) = self.add_as_it_is(transaction, now, lag).await?
+        {
+            *tried = Some((id, now));
+            return Ok(only(sent(id, now)));
+        }
+        let params = params![self.sender, lag, self.sender, self.conversation];
+        let known: Option<Known> = transaction.row(LOCK_CONVERSATION, params).await?;
+        let (owner, status, sender_type, presence_is_stale) = known.ok_or(Code::ConversationNotFound)?;
+        let sender_type = sender_type.ok_or(Code::UserNotFound)?.parse().ok();
+        refuse_foreign(self.restricted_to, owner.into())?;
         let status = status.and_then(|code| code.try_into().ok());
-        let next = self.status_after(status, sender_type);
+        let next = status_after(self.status, sender_type, status);
         if next != status
             && let Some(next) = next
         {
@@ -299,18 +327,15 @@ impl Unit<'_> {
             &self.payload,
             self.conversation
         ];
-        let added = transaction.execute(ADD_MESSAGE, params).await?;
-        let id = u32::try_from(added.insert_id).unwrap_or_default();
-        if let Some(key) = &self.key {
-            transaction.execute(ADD_KEY, params![key.clone(), id, now]).await?;
-        }
+        let id = id_of(transaction.execute(ADD_MESSAGE, params).await?);
+        *tried = Some((id, now));
         if let Some(Once {
             request,
             status,
             answer,
         }) = &self.once
         {
-            let answer = answer(&sent(id));
+            let answer = answer(&sent(id, now));
             request.keep(transaction, now, Some(id), *status, &answer).await?;
         }
         let event = if sender_type == Some(UserType::Bot) {
@@ -323,9 +348,9 @@ impl Unit<'_> {
             .record(transaction, event, || self.event_data(id, owner, next))
             .await?;
         Ok(Done {
-            sent: sent(id),
+            sent: sent(id, now),
             routable: sender_type.is_some_and(UserType::is_customer) && next != Some(ConversationStatus::Trash),
-            presence_is_stale,
+            presence_is_stale: presence_is_stale.unwrap_or(true),
             recorded,
         })
     }
@@ -348,38 +373,36 @@ impl Unit<'_> {
         ])
     }
 
-    /// The status that the conversation has after the message. A user's message brings it back from the archive, nothing
-    /// brings it back from the trash.
-    fn status_after(&self, now: Option<ConversationStatus>, sender: Option<UserType>) -> Option<ConversationStatus> {
-        use ConversationStatus::{Archive, Trash, WaitingForAgent, WaitingForUser};
-        match (self.status, sender) {
-            (StatusCode::Code(status), _) => Some(status),
-            (StatusCode::NotGiven, Some(sender)) if sender.is_staff() => match now {
-                Some(Archive | Trash) => now,
-                _ => Some(WaitingForUser),
-            },
-            (StatusCode::NotGiven, Some(sender)) if sender.is_customer() => match now {
-                Some(Trash) => now,
-                _ => Some(WaitingForAgent),
-            },
-            _ => now,
-        }
-    }
-
-    async fn earlier_try(&self, transaction: &mut Transaction<'_>, newest: u32) -> Result<Option<u32>> {
-        if let Some(key) = &self.key {
-            let found: Option<(Option<u32>,)> = transaction.row(EARLIER_KEY, params![key.clone()]).await?;
-            return Ok(found.and_then(|(id,)| id));
-        }
+    /// Adds the message, if it leaves everything else as it is. Its id.
+    async fn add_as_it_is(
+        &self,
+        transaction: &mut Transaction<'_>,
+        now: NaiveDateTime,
+        lag: NaiveDateTime,
+    ) -> Result<Option<u32>> {
         let params = params![
-            self.conversation,
-            newest,
             self.sender,
             &self.text,
+            now,
             &self.attachments,
-            &self.payload
+            &self.payload,
+            self.conversation,
+            self.restricted_to,
+            lag,
+            self.sender
         ];
-        let found: Option<(Option<u32>,)> = transaction.row(EARLIER_TRY, params).await?;
-        Ok(found.and_then(|(id,)| id))
+        let added = transaction.execute(ADD_AS_IT_IS.as_str(), params).await?;
+        Ok((added.affected > 0).then(|| id_of(added)))
     }
+
+    /// Whether a message that an earlier try added is there.
+    async fn is_stored(&self, transaction: &mut Transaction<'_>, id: u32, time: NaiveDateTime) -> Result<bool> {
+        let params = params![id, self.conversation, self.sender, time, &self.text];
+        let found: Option<(u32,)> = transaction.row(EARLIER_TRY, params).await?;
+        Ok(found.is_some())
+    }
+}
+
+fn id_of(added: Written) -> u32 {
+    u32::try_from(added.insert_id).unwrap_or_default()
 }

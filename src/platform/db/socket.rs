@@ -70,7 +70,10 @@ fn leading_to(path: &str) -> BTreeSet<RawFd> {
         .collect()
 }
 
-#[allow(unsafe_code, reason = "the driver does not give its descriptor as a type that says how long it is open")]
+#[allow(
+    unsafe_code,
+    reason = "the driver does not give its descriptor as a type that says how long it is open"
+)]
 fn borrowed(descriptor: RawFd) -> BorrowedFd<'static> {
     // SAFETY: it is only asked about. A descriptor that is closed answers with an error, and of one that is another's by
     // then the answer costs time but changes nothing.
