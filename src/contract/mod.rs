@@ -7,6 +7,7 @@ pub mod error;
 pub mod ids;
 pub mod json;
 pub mod language;
+mod map;
 pub mod shapes;
 pub mod status;
 pub mod value;

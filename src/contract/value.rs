@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use indexmap::IndexMap;
+pub use super::map::Map;
 
 /// An argument or a result.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -47,9 +47,6 @@ pub struct HostFile {
     pub name: String,
 }
 
-/// An ordered map.
-pub type Map = IndexMap<Key, Value>;
-
 /// The value under a name.
 pub fn at<'a>(map: &'a Map, name: &'static str) -> Option<&'a Value> {
     map.get(&Key::from(name))
@@ -66,7 +63,10 @@ pub enum Key {
 
 /// Records that share their column names. Cells lie row after row.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Records {
+pub struct Records(Box<Table>);
+
+#[derive(Debug, Clone, PartialEq)]
+struct Table {
     columns: Columns,
     cells: Vec<Value>,
 }
@@ -230,55 +230,59 @@ impl PartialEq for Columns {
 impl Records {
     /// No records yet, of the given columns.
     pub fn new(columns: Columns) -> Self {
-        Self {
-            columns,
-            cells: Vec::new(),
-        }
+        Self::with_capacity(columns, 0)
+    }
+
+    /// The same, with room for so many.
+    pub fn with_capacity(columns: Columns, length: usize) -> Self {
+        let cells = Vec::with_capacity(length * columns.len());
+        Self(Box::new(Table { columns, cells }))
     }
 
     /// Adds a record; cells that are missing are null, cells too many are dropped.
     pub fn push(&mut self, cells: impl IntoIterator<Item = Value>) {
-        let end = self.cells.len() + self.columns.len();
-        self.cells.extend(cells.into_iter().take(self.columns.len()));
-        self.cells.resize(end, Value::Null);
+        let end = self.0.cells.len() + self.0.columns.len();
+        self.0.cells.extend(cells.into_iter().take(self.0.columns.len()));
+        self.0.cells.resize(end, Value::Null);
     }
 
     /// Keeps the first records.
     pub fn truncate(&mut self, length: usize) {
-        self.cells.truncate(length * self.columns.len());
+        self.0.cells.truncate(length * self.0.columns.len());
     }
 
     /// The column names.
     pub fn columns(&self) -> &Columns {
-        &self.columns
+        &self.0.columns
     }
 
     /// All cells, row after row.
     pub fn cells(&self) -> &[Value] {
-        &self.cells
+        &self.0.cells
     }
 
     /// How many records there are.
     pub fn len(&self) -> usize {
-        self.cells.len().checked_div(self.columns.len()).unwrap_or(0)
+        self.0.cells.len().checked_div(self.0.columns.len()).unwrap_or(0)
     }
 
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
-        self.cells.is_empty()
+        self.0.cells.is_empty()
     }
 
     /// Names and cells of record `index`; empty when there is none.
     pub fn row(&self, index: usize) -> impl Iterator<Item = (Key, &Value)> {
-        let width = self.columns.len();
-        self.columns
+        let width = self.0.columns.len();
+        self.0
+            .columns
             .names()
-            .zip(self.cells.iter().skip(index * width).take(width))
+            .zip(self.0.cells.iter().skip(index * width).take(width))
     }
 
     /// The cells of each record, to be changed in place.
     pub fn rows_mut(&mut self) -> impl Iterator<Item = &mut [Value]> {
-        self.cells.chunks_exact_mut(self.columns.len().max(1))
+        self.0.cells.chunks_exact_mut(self.0.columns.len().max(1))
     }
 
     /// The records, each as names and cells.

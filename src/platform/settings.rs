@@ -36,7 +36,7 @@ impl Settings {
         }
         // Behind the settings themselves, which go before a child of the same id.
         for (setting, value) in map.values().enumerate() {
-            for (child, id) in children(value).into_iter().flat_map(Map::keys).enumerate() {
+            for (child, id) in children(value).into_iter().flat_map(|map| map.keys()).enumerate() {
                 add(id, setting, Some(child));
             }
         }

@@ -128,7 +128,7 @@ pub(super) fn cells(row: mysql_async::Row) -> impl Iterator<Item = Value> {
 
 /// Rows under the names that the contract gives them.
 pub(super) fn records(rows: Vec<mysql_async::Row>, columns: &'static [&'static str]) -> Records {
-    let mut records = Records::new(Columns::Static(columns));
+    let mut records = Records::with_capacity(Columns::Static(columns), rows.len());
     for row in rows {
         records.push(cells(row));
     }
