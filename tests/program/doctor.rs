@@ -140,8 +140,15 @@ fn what_the_configuration_lacks_is_found_or_advised() {
     has(&finding, "SB_URL is no http or https address");
     has(&remedy, "define SB_URL");
 
+    // Without SB_PATH it is the folder of the file.
     ground.configure(|text| text.replace("SB_PATH", "SB_OTHER"));
-    has(&ground.finding().0, "SB_PATH is not configured");
+    has(&ground.look().out, "ok   uploads");
+    let mut constants: Vec<(String, String)> = ground.database.configuration().into_iter().collect();
+    constants.push(("SB_URL".into(), "https://chat.example".into()));
+    let constants: Vec<(&str, &str)> = constants.iter().map(|(name, value)| (&**name, &**value)).collect();
+    let answer = sb(&["doctor"], &constants, "");
+    has(&answer.out, "FAIL uploads        SB_PATH is not configured");
+    has(&answer.out, "ok   configuration  the environment is read");
 
     ground.configure(|text| text.replace("SB_SECRET_KEY", "SB_OTHER"));
     fs::set_permissions(ground.config(), Permissions::from_mode(0o644)).unwrap();

@@ -7,6 +7,7 @@ mod doctor;
 mod documentation;
 mod install;
 mod keys;
+mod man;
 mod people;
 mod schema;
 mod statuses;

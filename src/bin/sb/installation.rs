@@ -14,7 +14,7 @@ use crate::failure::{Failure, Result};
 #[derive(Args)]
 pub struct Installation {
     /// The installation's config.php. It is read, not run: only its plain define() lines count. What it does not define
-    /// is taken from environment variables of the same names, such as `SB_DB_NAME`.
+    /// is taken from environment variables of the same names, such as `SB_DB_NAME`; `SB_PATH` is then its folder.
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
 }
@@ -49,6 +49,14 @@ impl Installation {
                 values.retain(|name, _| !PLACE.contains(&name.as_str()));
             }
             values.extend(defined);
+            // As include/functions.php has it: config.php lies in the installation folder.
+            let folder = path
+                .canonicalize()
+                .ok()
+                .and_then(|path| Some(path.parent()?.to_str()?.to_owned()));
+            if let Some(folder) = folder {
+                values.entry("SB_PATH".to_owned()).or_insert(folder);
+            }
         }
         Ok(values)
     }

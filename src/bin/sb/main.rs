@@ -11,6 +11,7 @@ mod failure;
 mod import;
 mod install;
 mod installation;
+mod man;
 mod progress;
 mod serve;
 mod stubs;
@@ -46,6 +47,9 @@ enum Command {
     /// Writes people into a file.
     #[command(subcommand)]
     Export(export::What),
+    /// Writes the manual pages.
+    #[command(hide = true)]
+    Man(man::Options),
     /// Writes the PHP stub and the reference of all functions, in the project's folder.
     Stubs(stubs::Options),
 }
@@ -59,6 +63,7 @@ fn main() -> ExitCode {
         Command::Doctor(options) => doctor::run(&options),
         Command::Import(what) => import::run(&what),
         Command::Export(what) => export::run(&what),
+        Command::Man(options) => man::run(&options),
         Command::Stubs(options) => stubs::run(&options),
     };
     done.map_or_else(|failure| failure.report(), |()| ExitCode::SUCCESS)

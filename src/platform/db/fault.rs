@@ -23,6 +23,9 @@ const KILLED: u16 = 1927;
 const COMMIT_FAILED: u16 = 1180;
 /// Deadlock: the server has rolled the whole transaction back.
 const DEADLOCK: u16 = 1213;
+/// A row was changed after the transaction's first look at the table: MariaDB, from 11.6 on by itself, has rolled the
+/// whole transaction back.
+const CHANGED: u16 = 1020;
 /// Waited too long for a lock: the transaction lives on.
 const LOCK_WAIT: u16 = 1205;
 
@@ -150,12 +153,12 @@ pub(super) fn nothing_stored(error: Error) -> Error {
 
 /// Whether a whole transaction may simply be run again.
 pub(super) fn is_conflict(error: &Error) -> bool {
-    matches!(error.database_number(), Some(DEADLOCK | LOCK_WAIT))
+    matches!(error.database_number(), Some(DEADLOCK | CHANGED | LOCK_WAIT))
 }
 
 /// Whether the server rolled the transaction back by itself.
 pub(super) fn ended_transaction(error: &Error) -> bool {
-    error.database_number() == Some(DEADLOCK)
+    matches!(error.database_number(), Some(DEADLOCK | CHANGED))
 }
 
 /// Whether the server has no room for another connection now.
