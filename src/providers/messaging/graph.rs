@@ -271,7 +271,9 @@ fn template(card: &Card) -> Option<Value> {
         image,
         link,
     } = card;
-    let name_fits = link.as_ref().is_none_or(|(name, _)| !name.is_empty() && is_within(name, BUTTON_LIMIT));
+    let name_fits = link
+        .as_ref()
+        .is_none_or(|(name, _)| !name.is_empty() && is_within(name, BUTTON_LIMIT));
     let stands_alone = text.is_empty() && image.is_none() && link.is_none();
     if title.is_empty()
         || stands_alone

@@ -265,7 +265,11 @@ fn without(value: Value, secrets: &[&SecretString]) -> Value {
             let hidden = map.into_iter().map(|(key, value)| (key, without(value, secrets)));
             Value::Map(hidden.collect())
         }
-        Value::List(items) => items.into_iter().map(|item| without(item, secrets)).collect::<Vec<_>>().into(),
+        Value::List(items) => items
+            .into_iter()
+            .map(|item| without(item, secrets))
+            .collect::<Vec<_>>()
+            .into(),
         Value::Bytes(bytes) => match String::from_utf8(bytes) {
             Ok(text) => {
                 let secrets = secrets.iter().map(|secret| secret.expose_secret());

@@ -161,7 +161,10 @@ mod tests {
                 "[slider header-1='A' link-1='https://a.example' header-2='B' target='_blank']",
                 vec![text("A\nhttps://a.example\nB")],
             ),
-            ("[video type='youtube' id='a']", vec![text("[video type='youtube' id='a']")]),
+            (
+                "[video type='youtube' id='a']",
+                vec![text("[video type='youtube' id='a']")],
+            ),
         ] {
             assert_eq!(parts(message, to_plain), expected, "{message}");
         }
