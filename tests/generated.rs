@@ -58,7 +58,7 @@ fn what_is_stale_is_named_and_written_anew() {
     );
     assert_eq!(stubs(&folder, &["--check"]), missing);
     assert!(!folder.join("php").exists());
-    let written = "php/stubs/sb.stub.php is written.\ndocs/functions.md is written.\n";
+    let written = "php/stubs/sb.stub.php is written.\ndocs/functions.md is written.\ninclude/js/sb-client.classic.js is written.\n";
     assert_eq!(stubs(&folder, &[]), (Some(0), written.to_owned()));
     assert_eq!(stubs(&folder, &["--check"]), (Some(0), String::new()));
 

@@ -233,3 +233,22 @@ fn several_workers_deliver_each_once() {
     );
     scene.database.drop();
 }
+
+#[test]
+fn what_was_delivered_is_forgotten_after_a_day_and_what_is_dead_is_not() {
+    let receiver = StandIn::start(|_| Reply::of(200, &[], ""));
+    let (mut scene, core) = scene("forgotten", &receiver, true);
+    scene.run(
+        "INSERT INTO sb_outbox (channel, event, payload, state, next_try, created) VALUES
+            ('webhook', 'old', '{}', 2, UTC_TIMESTAMP() - INTERVAL 25 HOUR, UTC_TIMESTAMP() - INTERVAL 25 HOUR),
+            ('feed', 'old-sign', '{}', 2, UTC_TIMESTAMP() - INTERVAL 25 HOUR, UTC_TIMESTAMP() - INTERVAL 25 HOUR),
+            ('webhook', 'dead', '{}', 3, UTC_TIMESTAMP() - INTERVAL 25 HOUR, UTC_TIMESTAMP() - INTERVAL 25 HOUR),
+            ('feed', 'sign', '{}', 2, UTC_TIMESTAMP() - INTERVAL 23 HOUR, UTC_TIMESTAMP() - INTERVAL 23 HOUR)",
+    );
+    answer(&core, "sb_cron_jobs", []);
+    scene.expect(
+        "SELECT GROUP_CONCAT(event ORDER BY id) AS events FROM sb_outbox",
+        &[("events", "dead,sign")],
+    );
+    scene.database.drop();
+}

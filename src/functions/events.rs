@@ -1,8 +1,10 @@
-//! Events: what happened, for whoever wants to follow it up, and who that is.
+//! Events: what happened, for whoever wants to follow it up: webhooks, by deliveries of the outbox, and the feed of the
+//! HTTP API, by signs.
 
 use crate::contract::args::{Argument, Texts};
 use crate::contract::error::Result;
 use crate::contract::value::Value;
+use crate::functions::feed::{self, Sign};
 use crate::functions::realtime;
 use crate::platform::Context;
 use crate::platform::db::{OnUnknown, Transaction};
@@ -104,7 +106,7 @@ pub(super) struct Followers<'a> {
 }
 
 impl<'a> Followers<'a> {
-    /// Reads the settings, and looks for the table only when somebody follows.
+    /// Reads the settings, and looks for the table.
     pub(super) async fn of(cx: &'a Context<'a>) -> Result<Self> {
         let settings = cx.settings().await?;
         let webhooks = (settings.is_on("webhooks-active") && settings.text("webhooks-url").is_some()).then(|| {
@@ -112,11 +114,9 @@ impl<'a> Followers<'a> {
             allowed.map_or_else(Vec::new, |Texts(events)| events)
         });
         let realtime = Keys::of(&settings).is_some();
-        let is_followed = webhooks.is_some() || realtime;
-        let has_table = is_followed && cx.database()?.has(outbox::TABLE).await?;
         Ok(Self {
             cx,
-            has_table,
+            has_table: cx.database()?.has(outbox::TABLE).await?,
             webhooks,
             realtime,
         })
@@ -130,10 +130,17 @@ impl<'a> Followers<'a> {
         event: Event,
         data: impl FnOnce() -> Value,
     ) -> Result<Vec<Recorded>> {
-        if !self.want(event) {
+        let sign = event
+            .name_for_clients()
+            .and_then(Sign::named)
+            .filter(|_| self.has_table);
+        if sign.is_none() && !self.want(event) {
             return Ok(Vec::new());
         }
         let data = data();
+        if let Some(sign) = sign {
+            feed::leave(transaction, self.cx.now(), sign, &data).await?;
+        }
         let mut deliveries = Vec::new();
         // Whoever looks at the conversation waits for it.
         deliveries.extend(self.for_clients(event).map(|name| realtime::delivery(name, &data)));

@@ -11,6 +11,7 @@ pub(crate) mod conversations;
 mod database;
 mod deliveries;
 mod events;
+pub(crate) mod feed;
 mod formatting;
 mod language;
 mod notify;

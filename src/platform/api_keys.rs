@@ -12,7 +12,7 @@ use chrono::NaiveDateTime;
 use secrecy::{ExposeSecret, SecretString};
 
 use super::crypto;
-use super::db::Database;
+use super::db::{Builder, Database, FromRow};
 use crate::contract::error::{Error, Result};
 use crate::contract::ids::UserId;
 use crate::contract::status::UserType;
@@ -46,6 +46,18 @@ const FIND: &str = "
     FROM sb_api_keys k
     LEFT JOIN sb_users u ON u.id = k.user_id
     WHERE k.key_hash = ? AND k.revoked IS NULL";
+
+/// Keys that were found before, as they are now.
+const HOLD: &str = "
+    SELECT k.id, k.key_hash, k.scopes, k.user_id, u.user_type, CAST(UNIX_TIMESTAMP(k.expires) AS SIGNED)
+    FROM sb_api_keys k
+    LEFT JOIN sb_users u ON u.id = k.user_id
+    WHERE k.revoked IS NULL AND k.id IN ";
+
+const STILL_ADMINS: &str = "
+    SELECT id
+    FROM sb_users
+    WHERE user_type = 'admin' AND id IN ";
 
 /// The tokens of users are compared without regard to case by their column, and byte by byte here.
 const ADMIN: &str = "
@@ -200,7 +212,31 @@ struct Lease {
     others: u32,
 }
 
+/// A row of [`FIND`].
+type Row = (u32, Vec<u8>, String, Option<u32>, Option<String>, Option<i64>);
+
 impl ApiKey {
+    fn of((id, _, scopes, user, user_type, expires): Row) -> Self {
+        Self {
+            place: Place::Row(id),
+            scopes: scopes.split(',').filter_map(|scope| scope.parse().ok()).collect(),
+            user: user.map(|id| Bound {
+                id: id.into(),
+                user_type: user_type.and_then(|text| text.parse().ok()),
+            }),
+            expires,
+        }
+    }
+
+    fn of_admin(id: u32) -> Self {
+        Self {
+            place: Place::Admin(id),
+            scopes: vec![Scope::Admin],
+            user: None,
+            expires: None,
+        }
+    }
+
     /// Whether it may be used for something.
     pub fn may(&self, scope: Scope) -> bool {
         self.scopes.iter().any(|own| [scope, Scope::Admin].contains(own))
@@ -273,23 +309,14 @@ impl Cache {
 
     /// The key as it is now.
     async fn read(&self, database: &Database, hash: [u8; 32]) -> Result<Option<ApiKey>> {
-        type Row = (u32, Vec<u8>, String, Option<u32>, Option<String>, Option<i64>);
         let row: Option<Row> = match database.row(FIND, params![hash.to_vec()]).await {
             // Where there is no table there are no keys.
             Err(error) if error.code() == "upgrade-needed" => None,
             row => row?,
         };
-        let key = row.filter(|(_, stored, ..)| crypto::equal(stored, &hash)).map(
-            |(id, _, scopes, user, user_type, expires)| ApiKey {
-                place: Place::Row(id),
-                scopes: scopes.split(',').filter_map(|scope| scope.parse().ok()).collect(),
-                user: user.map(|id| Bound {
-                    id: id.into(),
-                    user_type: user_type.and_then(|text| text.parse().ok()),
-                }),
-                expires,
-            },
-        );
+        let key = row
+            .filter(|(_, stored, ..)| crypto::equal(stored, &hash))
+            .map(ApiKey::of);
         let mut keys = self.keys.borrow_mut();
         match &key {
             Some(key) => {
@@ -358,12 +385,34 @@ async fn take(database: &Database, now: NaiveDateTime, minute: i64, place: Place
 pub async fn of_admin(database: &Database, token: &SecretString) -> Result<Option<ApiKey>> {
     let row: Option<(u32, Vec<u8>)> = database.row(ADMIN, params![token.expose_secret()]).await?;
     let same = row.filter(|(_, stored)| crypto::equal(stored, token.expose_secret().as_bytes()));
-    Ok(same.map(|(id, _)| ApiKey {
-        place: Place::Admin(id),
-        scopes: vec![Scope::Admin],
-        user: None,
-        expires: None,
-    }))
+    Ok(same.map(|(id, _)| ApiKey::of_admin(id)))
+}
+
+/// Those of some keys that still hold, and are as they were.
+pub async fn that_hold(database: &Database, now: NaiveDateTime, keys: &[ApiKey]) -> Result<Vec<ApiKey>> {
+    let ids = keys.iter().filter_map(|key| match key.place {
+        Place::Row(id) => Some(id),
+        Place::Admin(_) => None,
+    });
+    let admins = keys.iter().filter_map(|key| match key.place {
+        Place::Row(_) => None,
+        Place::Admin(id) => Some(id),
+    });
+    let rows: Vec<Row> = rows_of(database, HOLD, ids.collect()).await?;
+    let admins: Vec<(u32,)> = rows_of(database, STILL_ADMINS, admins.collect()).await?;
+    let found = rows.into_iter().map(ApiKey::of);
+    let found = found.chain(admins.into_iter().map(|(id,)| ApiKey::of_admin(id)));
+    Ok(found.filter(|key| !key.has_ended(now) && keys.contains(key)).collect())
+}
+
+async fn rows_of<T: FromRow>(database: &Database, select: &'static str, ids: Vec<u32>) -> Result<Vec<T>> {
+    if ids.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut statement = Builder::new(select, params![]);
+    statement.list(ids);
+    let (sql, params) = statement.finish();
+    database.rows(sql, params).await
 }
 
 fn hash(key: &SecretString) -> [u8; 32] {

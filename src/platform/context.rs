@@ -24,6 +24,7 @@ use super::outbox::Recorded;
 use super::settings::{self, Settings};
 use super::smtp::Smtp;
 use super::uploads::Uploads;
+use super::wake::Wake;
 use crate::contract::args::{Argument, Texts, field};
 use crate::contract::error::{Error, Result};
 use crate::contract::ids::{ConversationId, UserId};
@@ -46,6 +47,7 @@ pub struct Process {
     web: Web,
     smtp: Smtp,
     api_keys: api_keys::Cache,
+    wake: Wake,
 }
 
 impl Process {
@@ -332,9 +334,13 @@ impl<'a> Context<'a> {
         &self.process.smtp
     }
 
-    /// Delivers at the end of the request what was recorded in a transaction that is committed now.
+    /// Delivers at the end of the request what was recorded in a transaction that is committed now, and wakes whoever
+    /// follows the database.
     pub fn after_commit(&self, recorded: Vec<Recorded>) {
         self.request.deliveries.borrow_mut().extend(recorded);
+        if let Ok(configuration) = self.configuration() {
+            self.process.wake.ring(&configuration.database);
+        }
     }
 
     /// What outside services have given for a while.

@@ -1,6 +1,6 @@
 //! What functions stand on: the host, the context, the database, that of the content-management system, the settings,
-//! the uploads, the translations, the outbox, the keys of the HTTP API and what it does once, the ways to outside
-//! services and mail servers, cryptography.
+//! the uploads, the translations, the outbox, the keys of the HTTP API and what it does once, the sign that wakes its feed,
+//! the ways to outside services and mail servers, cryptography.
 //!
 //! It knows the contract below it and nothing of the functions above.
 
@@ -29,5 +29,6 @@ pub mod settings;
 pub mod smtp;
 mod stored;
 pub mod uploads;
+pub mod wake;
 
 pub use context::Context;

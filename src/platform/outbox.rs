@@ -25,6 +25,12 @@ const PAUSES: [i64; 4] = [10, 60, 600, 3600];
 /// How many deliveries one worker takes up at a time.
 const BATCH: u32 = 100;
 
+/// How long a row is kept that was delivered.
+const KEPT: TimeDelta = TimeDelta::days(1);
+
+/// How many of them are deleted at once: a cluster takes large writes at once, and lets everyone wait meanwhile.
+const CHUNK: u32 = 5_000;
+
 const RECORD: &str = "
     INSERT INTO sb_outbox (channel, event, target, payload, next_try, created)
     VALUES (?, ?, ?, ?, ?, ?)";
@@ -57,6 +63,13 @@ const ABANDONED: &str = "
     UPDATE sb_outbox
     SET state = IF(channel IN ('webhook', 'realtime'), 0, 3), claim = NULL, failure = 'the worker ended'
     WHERE state = 1 AND next_try < ?";
+
+/// In the order of an index, so that nothing else is looked at.
+const FORGET: &str = "
+    DELETE FROM sb_outbox
+    WHERE state = 2 AND next_try < ?
+    ORDER BY next_try
+    LIMIT ?";
 
 /// By state; those that are delivered are too many to be counted again and again.
 const COUNT: &str = "
@@ -229,6 +242,15 @@ pub async fn due(database: &Database, now: NaiveDateTime) -> Result<Vec<Recorded
             })
         });
     Ok(recorded.collect())
+}
+
+/// Forgets what was delivered long ago.
+pub async fn forget_delivered(database: &Database, now: NaiveDateTime) -> Result<()> {
+    if !database.has(TABLE).await? {
+        return Ok(());
+    }
+    while database.execute(FORGET, params![now - KEPT, CHUNK]).await?.affected == u64::from(CHUNK) {}
+    Ok(())
 }
 
 /// How many deliveries wait, are claimed and are dead.

@@ -16,6 +16,8 @@ pub mod client;
 pub mod core;
 pub mod cut;
 pub mod database;
+#[cfg(feature = "program")]
+pub mod following;
 pub mod matching;
 pub mod scene;
 pub mod serving;

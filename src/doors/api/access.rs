@@ -74,6 +74,11 @@ pub async fn count(
 }
 
 impl Access {
+    /// The key.
+    pub fn key(&self) -> &ApiKey {
+        &self.key
+    }
+
     /// Refuses what the key is not for.
     pub fn check(&self, scope: Scope) -> Result<(), Failure> {
         if self.key.may(scope) {

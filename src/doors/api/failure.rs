@@ -96,6 +96,11 @@ impl Failure {
         Self::new(403, Problem::new("forbidden", message, field))
     }
 
+    /// The refusal of what can be done again in a moment.
+    pub fn unavailable(message: &str) -> Self {
+        Self::new(503, Problem::new("unavailable", message, None)).with("Retry-After", RETRY_AFTER)
+    }
+
     /// The refusal of fields.
     pub fn of_fields(problems: Vec<Problem>) -> Self {
         Self {
@@ -177,8 +182,7 @@ impl From<Error> for Failure {
         let is_unreachable = matches!(&error, Error::Database(DatabaseError { number, .. })
             if !FAULTS_OF_STATEMENTS.contains(number));
         let failure = if is_unreachable {
-            let message = "the database cannot be reached; Retry-After says when to try again";
-            Self::new(503, Problem::new("unavailable", message, None)).with("Retry-After", RETRY_AFTER)
+            Self::unavailable("the database cannot be reached; Retry-After says when to try again")
         } else {
             Self::new(
                 500,

@@ -7,6 +7,7 @@ mod answer;
 mod caller;
 mod conversations;
 mod failure;
+pub mod feed;
 mod fields;
 mod health;
 mod incoming;

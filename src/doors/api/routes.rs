@@ -13,7 +13,7 @@ use super::fields::Fields;
 use super::incoming::Incoming;
 use super::messages::{self, MessageList, NewMessage};
 use super::realtime::{self, Subscription};
-use super::{health, openapi};
+use super::{feed, health, openapi};
 use crate::platform::Context;
 use crate::platform::api_keys::Scope;
 
@@ -123,6 +123,18 @@ pub static ROUTES: &[Route] = &[
         body: Some(Body::Question(Subscription::schema)),
         answer: (200, JSON, || openapi::named("SubscriptionGrant")),
         refusals: &[404],
+    },
+    Route {
+        method: "GET",
+        path: feed::PATH,
+        scope: Some(Scope::EventsRead),
+        handler: |call| Box::pin(feed::refuse(call)),
+        about: "Gives what happens, as it happens: as server-sent events, or to a WebSocket. Only `sb serve` has it; \
+                other servers answer 404.",
+        parameters: feed::Beginning::parameters,
+        body: None,
+        answer: (200, "text/event-stream", openapi::text),
+        refusals: &[404, 422],
     },
     Route {
         method: "GET",

@@ -5,6 +5,7 @@ use crate::contract::error::{Code, Result};
 use crate::contract::ids::{ConversationId, MessageId, UserId};
 use crate::contract::value::Columns;
 use crate::contract::{Records, Value};
+use crate::functions::feed::{self, Sign};
 use crate::params;
 use crate::platform::Context;
 use crate::platform::records::{self, MESSAGE};
@@ -191,9 +192,15 @@ async fn mark_read(cx: &Context<'_>, conversation_id: ConversationId, owner: Use
     };
     // Read as a message's id here; both kinds of id are plain numbers.
     let wrote_owner = i64::from(!by_owner);
-    cx.database()?
-        .execute(MARK_READ, params![conversation_id, last.number(), owner, wrote_owner])
-        .await?;
+    let params = params![conversation_id, last.number(), owner, wrote_owner];
+    if cx.database()?.execute(MARK_READ, params).await?.affected > 0 {
+        let data = Value::map([
+            ("conversation_id", conversation_id.into()),
+            ("message_id", last.into()),
+            ("user_id", reader.id.into()),
+        ]);
+        feed::tell(cx, Sign::MessagesRead, &data).await;
+    }
     Ok(())
 }
 

@@ -14,7 +14,7 @@ use crate::contract::error::Result;
 use crate::functions::automations::automations_run_all as run_automations;
 use crate::functions::{deliveries, shop};
 use crate::params;
-use crate::platform::Context;
+use crate::platform::{Context, outbox};
 
 /// The time of the last turn, in full: it decides.
 const TURN_ROW: &str = "cron-last";
@@ -53,6 +53,7 @@ static JOBS: &[Job] = &[
     |cx| Box::pin(automations(cx)),
     |cx| Box::pin(delete_coupons(cx)),
     |cx| Box::pin(deliver(cx)),
+    |cx| Box::pin(forget(cx)),
 ];
 
 /// Does what is due; nothing when it was done within this hour.
@@ -127,6 +128,11 @@ async fn deliver(cx: &Context<'_>) -> Result<()> {
     let started = Instant::now();
     while deliveries::deliver_due(cx).await? > 0 && started.elapsed() < DELIVERY_LIMIT {}
     Ok(())
+}
+
+/// Deliveries, and signs for the feed, that are long done.
+async fn forget(cx: &Context<'_>) -> Result<()> {
+    outbox::forget_delivered(cx.database()?, cx.now()).await
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use crate::contract::args::time;
 use crate::contract::error::{Code, Result};
 use crate::contract::ids::{ConversationId, UserId};
 use crate::contract::{Records, Value};
+use crate::functions::feed::{self, Sign};
 use crate::functions::realtime::present;
 use crate::params;
 use crate::platform::Context;
@@ -108,5 +109,12 @@ pub(super) async fn set_typing(
     cx.database()?
         .execute(SET_TYPING, params![place, cx.now(), user_id])
         .await?;
+    if place != NOWHERE {
+        let data = Value::map([
+            ("user_id", user_id.into()),
+            ("conversation_id", place.to_string().into()),
+        ]);
+        feed::tell(cx, Sign::Typing, &data).await;
+    }
     Ok(true)
 }

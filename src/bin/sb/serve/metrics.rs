@@ -34,15 +34,22 @@ impl Metrics {
         self.count.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// The figures as text.
-    pub fn text(&self) -> String {
+    /// The figures as text, with how many follow the feed.
+    pub fn text(&self, followers: usize) -> String {
         let mut text = String::new();
         // Writing to a text does not fail.
-        let _ = self.write(&mut text);
+        let _ = self.write(&mut text, followers);
         text
     }
 
-    fn write(&self, text: &mut String) -> std::fmt::Result {
+    fn write(&self, text: &mut String, followers: usize) -> std::fmt::Result {
+        begin(
+            text,
+            "sb_feed_followers",
+            "gauge",
+            "Connections that follow the feed of events.",
+        )?;
+        writeln!(text, "sb_feed_followers {followers}")?;
         begin(text, "sb_http_answers_total", "counter", "Answers by status.")?;
         let answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
         for (status, count) in answers.iter() {

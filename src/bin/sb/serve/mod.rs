@@ -1,12 +1,14 @@
-//! `sb serve`: the HTTP API on a socket.
+//! `sb serve`: the HTTP API on a socket, and the feed of events.
 //!
 //! Each thread has a runtime, connections to the database, and takes its share of the clients; nothing is handed from
-//! thread to thread but what is to be delivered. TLS is left to the proxy in front.
+//! thread to thread but what is to be delivered, and what the feed tells. TLS is left to the proxy in front.
 
 mod asked;
+mod feed;
 mod metrics;
 mod pool;
 mod site;
+mod tail;
 mod worker;
 
 use std::collections::BTreeMap;
@@ -19,6 +21,8 @@ use std::time::Duration;
 use clap::Args;
 use metrics::Metrics;
 use pool::Pool;
+use rustix::process::{Resource, getrlimit, setrlimit};
+use sb::doors::api::feed::Feed;
 use sb::platform::configuration::Configuration;
 use sb::platform::host::PlainHost;
 use site::Site;
@@ -65,6 +69,7 @@ pub struct Shared {
     connections: usize,
     metrics: Metrics,
     worker: Worker,
+    feed: Arc<Feed>,
 }
 
 /// Runs `sb serve`.
@@ -76,14 +81,17 @@ pub fn run(options: &Options) -> Result<()> {
     let listener = runtime.block_on(async { listen(options.listen) });
     let listener =
         listener.map_err(|error| Failure::Failed(format!("{} cannot be listened on: {error}", options.listen)))?;
+    open_files();
     let (stop, stopped) = watch::channel(false);
     let constants = Arc::new(constants);
     let (worker, jobs) = Worker::new(Arc::clone(&constants));
+    let feed = Arc::new(Feed::new()?);
     let shared = Arc::new(Shared {
-        constants,
+        constants: Arc::clone(&constants),
         connections: options.connections.into(),
         metrics: Metrics::default(),
         worker,
+        feed: Arc::clone(&feed),
     });
     let count = options.threads.map_or_else(processors, usize::from);
     let mut threads = Vec::with_capacity(count);
@@ -96,11 +104,13 @@ pub fn run(options: &Options) -> Result<()> {
     drop(listener);
     let background = LocalSet::new();
     background.block_on(&runtime, async {
+        let tail = spawn_local(tail::run(constants, feed, stopped.clone()));
         let jobs = spawn_local(jobs.run(stopped, END_LIMIT));
         let ended = end_asked_for().await;
         // The threads hear of it, and so do the jobs.
         let _ = stop.send(true);
         let _ = jobs.await;
+        let _ = tail.await;
         ended
     })?;
     for thread in threads {
@@ -109,6 +119,14 @@ pub fn run(options: &Options) -> Result<()> {
             .unwrap_or_else(|_| Err(Failure::Failed("a thread ended early".into())))?;
     }
     Ok(())
+}
+
+/// Takes as many files as the system allows: each client is one, and followers of the feed stay.
+fn open_files() {
+    let mut limit = getrlimit(Resource::Nofile);
+    limit.current = limit.maximum;
+    // Then there are as many as there were.
+    let _ = setrlimit(Resource::Nofile, limit);
 }
 
 fn processors() -> usize {
@@ -148,7 +166,7 @@ fn serve(listener: std::net::TcpListener, shared: Arc<Shared>, stopped: watch::R
     let done = local.block_on(&runtime, async {
         let listener = TcpListener::from_std(listener)?;
         let pool = Pool::of(shared.connections);
-        let site = Rc::new(Site::new(shared, pool));
+        let site = Rc::new(Site::new(shared, pool, stopped.clone()));
         accept(listener, &site, stopped).await;
         site.close().await;
         Ok(())

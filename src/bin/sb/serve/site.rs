@@ -1,5 +1,7 @@
 //! Requests of clients to the library, and its answers back.
 
+use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::io::{self, Write};
 use std::net::{IpAddr, SocketAddr};
@@ -8,23 +10,28 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use http_body_util::{BodyExt, Full};
-use hyper::body::{Body, Bytes, Incoming};
+use http_body_util::channel::Channel;
+use http_body_util::{BodyExt, Either, Full};
+use hyper::body::{Body as _, Bytes, Incoming};
 use hyper::http::request::Parts;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Request, Response};
 use hyper_util::rt::{TokioIo, TokioTimer};
+use sb::doors::api::feed::Feed;
 use sb::doors::api::{self, Answer};
 use sb::platform::context::Request as Work;
 use tokio::net::TcpStream;
 use tokio::sync::watch;
-use tokio::task::spawn_local;
+use tokio::task::{JoinSet, spawn_local};
 use tokio::time::timeout;
 
-use super::Shared;
 use super::asked::Asked;
 use super::pool::Pool;
+use super::{END_LIMIT, Shared, feed};
+
+/// The body of an answer: whole, or as it comes.
+pub type Body = Either<Full<Bytes>, Channel<Bytes>>;
 
 /// How long a client may take for the head of a request, and how long a connection is kept for the next.
 const HEAD_LIMIT: Duration = Duration::from_secs(30);
@@ -61,29 +68,36 @@ pub async fn serve(site: Rc<Site>, stream: TcpStream, address: SocketAddr, mut s
 pub struct Site {
     shared: Arc<Shared>,
     pool: Pool,
+    stopped: watch::Receiver<bool>,
+    /// Those who follow the feed.
+    followers: RefCell<JoinSet<()>>,
 }
 
 impl Site {
-    pub fn new(shared: Arc<Shared>, pool: Pool) -> Self {
-        Self { shared, pool }
+    pub fn new(shared: Arc<Shared>, pool: Pool, stopped: watch::Receiver<bool>) -> Self {
+        Self {
+            shared,
+            pool,
+            stopped,
+            followers: RefCell::default(),
+        }
     }
 
-    async fn respond(self: Rc<Self>, request: Request<Incoming>, address: IpAddr) -> Response<Full<Bytes>> {
+    async fn respond(self: Rc<Self>, request: Request<Incoming>, address: IpAddr) -> Response<Body> {
         let started = Instant::now();
         let (parts, body) = request.into_parts();
+        if api::feed::is_asked(&Asked::new(&self.shared.constants, &parts, address)) {
+            let answer = feed::respond(Rc::clone(&self), Request::from_parts(parts, body), address).await;
+            self.shared.metrics.note(answer.status().as_u16(), started.elapsed());
+            return answer;
+        }
         let Some(body) = read(body).await else {
-            return Response::builder()
-                .status(408)
-                .body(Full::default())
-                .unwrap_or_default();
+            return carried(Answer::empty(408));
         };
         let site = Rc::clone(&self);
         // By itself: a client that leaves does not break off what was begun.
         let work = spawn_local(async move { site.answer(&parts, address, &body).await });
         let answer = work.await.unwrap_or_else(|_| Answer::empty(500));
-        if let Some(failure) = &answer.failure {
-            let _ = writeln!(io::stderr(), "sb: {failure}");
-        }
         self.shared.metrics.note(answer.status, started.elapsed());
         carried(answer)
     }
@@ -96,13 +110,45 @@ impl Site {
         process.give_back();
         self.shared.worker.deliver(work.take_deliveries());
         if answer.header("Content-Type") == Some(api::METRICS) && !answer.body.is_empty() {
-            answer.body.extend_from_slice(self.shared.metrics.text().as_bytes());
+            answer
+                .body
+                .extend_from_slice(self.shared.metrics.text(self.feed().count()).as_bytes());
         }
         answer
     }
 
-    /// Says goodbye to the database.
+    /// The configuration.
+    pub fn constants(&self) -> &BTreeMap<String, String> {
+        &self.shared.constants
+    }
+
+    /// The connections to the database.
+    pub fn pool(&self) -> &Pool {
+        &self.pool
+    }
+
+    /// The feed of events.
+    pub fn feed(&self) -> &Feed {
+        &self.shared.feed
+    }
+
+    /// Tells when all is to end.
+    pub fn stopped(&self) -> watch::Receiver<bool> {
+        self.stopped.clone()
+    }
+
+    /// Lets somebody follow the feed.
+    pub fn follow(&self, follower: impl Future<Output = ()> + 'static) {
+        let mut followers = self.followers.borrow_mut();
+        while followers.try_join_next().is_some() {}
+        followers.spawn_local(follower);
+    }
+
+    /// Waits for those who follow the feed, and says goodbye to the database.
     pub async fn close(&self) {
+        let mut followers = self.followers.take();
+        let rest = async { while followers.join_next().await.is_some() {} };
+        let _ = timeout(END_LIMIT, rest).await;
         self.pool.close().await;
     }
 }
@@ -128,14 +174,18 @@ async fn read(mut body: Incoming) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-fn carried(answer: Answer) -> Response<Full<Bytes>> {
+/// An answer as it is sent. What failed goes to the log.
+pub fn carried(answer: Answer) -> Response<Body> {
+    if let Some(failure) = &answer.failure {
+        let _ = writeln!(io::stderr(), "sb: {failure}");
+    }
     let mut builder = Response::builder().status(answer.status);
     for (name, value) in answer.headers {
         builder = builder.header(name, value);
     }
     // What cannot stand in a header came with the request.
-    builder.body(Full::from(answer.body)).unwrap_or_else(|_| {
-        let mut response = Response::new(Full::default());
+    builder.body(Either::Left(Full::from(answer.body))).unwrap_or_else(|_| {
+        let mut response = Response::new(Either::Left(Full::default()));
         *response.status_mut() = hyper::StatusCode::INTERNAL_SERVER_ERROR;
         response
     })

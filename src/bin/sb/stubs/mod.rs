@@ -1,7 +1,8 @@
-//! `sb stubs`: what is generated from the catalog.
+//! `sb stubs`: what is generated from the catalog, and from the client library.
 
 mod documentation;
 mod markdown;
+mod script;
 mod stub;
 mod types;
 
@@ -23,12 +24,16 @@ pub struct Options {
     check: bool,
 }
 
+/// The client library.
+const CLIENT: &str = include_str!("../../../../include/js/sb-client.js");
+
 /// Runs `sb stubs`.
 pub fn run(options: &Options) -> Result<()> {
     let functions = documentation::of_catalog().map_err(Failure::Failed)?;
     let files = [
         ("php/stubs/sb.stub.php", stub::write(&functions)),
         ("docs/functions.md", markdown::write(&functions)),
+        ("include/js/sb-client.classic.js", script::write(CLIENT)),
     ];
     for (name, text) in files {
         let path = options.project.join(name);
