@@ -7,7 +7,11 @@ mod doctor;
 mod documentation;
 mod install;
 mod keys;
+mod outbox;
 mod people;
 mod schema;
+#[allow(dead_code)]
+#[path = "../support/stand_in.rs"]
+mod stand_in;
 mod statuses;
 mod upgrade;
