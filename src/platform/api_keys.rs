@@ -271,6 +271,12 @@ impl Cache {
         Ok(found.filter(|key| !key.has_ended(now)))
     }
 
+    /// Forgets everything.
+    pub fn forget(&self) {
+        self.keys.take();
+        self.leases.take();
+    }
+
     /// The key as it is now.
     async fn read(&self, database: &Database, hash: [u8; 32]) -> Result<Option<ApiKey>> {
         type Row = (u32, Vec<u8>, String, Option<u32>, Option<String>, Option<i64>);

@@ -161,7 +161,9 @@ impl Failure {
         answer.failure = self.cause.map(|cause| {
             format!(
                 "request {}: {} {}: {cause}",
-                incoming.id, incoming.method, incoming.path
+                incoming.id,
+                incoming.method.escape_debug(),
+                incoming.path.escape_debug()
             )
         });
         answer

@@ -59,6 +59,7 @@ pub async fn metrics(call: &Call<'_>) -> Result<Answer, Failure> {
             &counts,
         );
     }
+    text.push_str(&cx.host().figures());
     Ok(Answer::text(200, METRICS, text))
 }
 

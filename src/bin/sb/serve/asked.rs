@@ -8,18 +8,23 @@ use hyper::http::request::Parts;
 use sb::contract::Value;
 use sb::platform::host::{Cookie, Host};
 
+use super::Shared;
+use super::metrics::Metrics;
+
 /// A request, and the installation that it is for.
 pub struct Asked<'a> {
     constants: &'a BTreeMap<String, String>,
+    metrics: &'a Metrics,
     parts: &'a Parts,
     address: IpAddr,
 }
 
 impl<'a> Asked<'a> {
     /// A request from an address.
-    pub fn new(constants: &'a BTreeMap<String, String>, parts: &'a Parts, address: IpAddr) -> Self {
+    pub fn new(shared: &'a Shared, parts: &'a Parts, address: IpAddr) -> Self {
         Self {
-            constants,
+            constants: &shared.constants,
+            metrics: &shared.metrics,
             parts,
             address,
         }
@@ -57,6 +62,10 @@ impl Host for Asked<'_> {
     fn set_cookie(&self, _: Cookie) {}
 
     fn print(&self, _: String) {}
+
+    fn figures(&self) -> String {
+        self.metrics.text()
+    }
 }
 
 /// The value of a header; of several the values, separated by commas.

@@ -1,5 +1,6 @@
 //! Requests of clients to the library, and its answers back.
 
+use std::cell::RefCell;
 use std::convert::Infallible;
 use std::io::{self, Write};
 use std::net::{IpAddr, SocketAddr};
@@ -17,6 +18,7 @@ use hyper::{Request, Response};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use sb::doors::api::{self, Answer};
 use sb::platform::context::Request as Work;
+use sb::platform::settings::Settings;
 use tokio::net::TcpStream;
 use tokio::sync::watch;
 use tokio::task::spawn_local;
@@ -57,15 +59,23 @@ pub async fn serve(site: Rc<Site>, stream: TcpStream, address: SocketAddr, mut s
     let _ = connection.await;
 }
 
+/// How long a thread believes what it has read of the settings: not every request asks for them anew.
+const BELIEVED_FOR: Duration = Duration::from_secs(1);
+
 /// What one thread serves.
 pub struct Site {
     shared: Arc<Shared>,
     pool: Pool,
+    settings: RefCell<Option<(Instant, Rc<Settings>)>>,
 }
 
 impl Site {
     pub fn new(shared: Arc<Shared>, pool: Pool) -> Self {
-        Self { shared, pool }
+        Self {
+            shared,
+            pool,
+            settings: RefCell::default(),
+        }
     }
 
     async fn respond(self: Rc<Self>, request: Request<Incoming>, address: IpAddr) -> Response<Full<Bytes>> {
@@ -89,15 +99,22 @@ impl Site {
     }
 
     async fn answer(&self, parts: &Parts, address: IpAddr, body: &[u8]) -> Answer {
-        let host = Asked::new(&self.shared.constants, parts, address);
+        let host = Asked::new(&self.shared, parts, address);
         let process = self.pool.lend().await;
-        let work = Work::default();
-        let mut answer = api::answer(&process, &host, &work, body).await;
+        let started = Instant::now();
+        let known = self.settings.borrow().clone();
+        let known = known.filter(|(read, _)| read.elapsed() < BELIEVED_FOR);
+        let work = known
+            .as_ref()
+            .map_or_else(Work::default, |(_, settings)| Work::with_settings(Rc::clone(settings)));
+        let answer = api::answer(&process, &host, &work, body).await;
         process.give_back();
-        self.shared.worker.deliver(work.take_deliveries());
-        if answer.header("Content-Type") == Some(api::METRICS) && !answer.body.is_empty() {
-            answer.body.extend_from_slice(self.shared.metrics.text().as_bytes());
+        if known.is_none()
+            && let Some(settings) = work.known_settings()
+        {
+            self.settings.replace(Some((started, settings)));
         }
+        self.shared.worker.deliver(work.take_deliveries());
         answer
     }
 
