@@ -6,8 +6,8 @@ PHP_CONFIG ?= php-config
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 
 # What building, testing and measuring need of Debian 12.
-PACKAGES := build-essential ca-certificates clang debootstrap fonts-dejavu-core libclang-dev libprotobuf-dev \
-	libssl-dev mariadb-server nginx-light php8.2-cli php8.2-dev php8.2-fpm php8.2-mysql php8.2-opcache phpunit \
+PACKAGES := build-essential ca-certificates clang debootstrap dovecot-imapd dovecot-pop3d fonts-dejavu-core \
+	libclang-dev libprotobuf-dev 	libssl-dev mariadb-server nginx-light php8.2-cli php8.2-dev php8.2-fpm php8.2-mysql php8.2-opcache phpunit \
 	pkg-config protobuf-compiler python3 python3-venv valgrind wrk
 
 # Cargo unites the features of what is built in one call: the extension must not export the C library's symbols.
