@@ -481,3 +481,122 @@ fn the_first_look_takes_what_is_new_and_unread() {
     assert_eq!(messages[0]["message"], "New");
     piped.end();
 }
+
+/// What becomes of each e-mail of the corpus, `tests/fixtures/mail`.
+#[test]
+fn every_email_of_the_corpus_becomes_what_it_says() {
+    let server = Dovecot::start();
+    let folder = support::case::root().join("tests/fixtures/mail");
+    let expected = std::fs::read_to_string(folder.join("expected.json")).unwrap();
+    let expected: serde_json::Map<String, Value> = serde_json::from_str(&expected).unwrap();
+    // Each has a sender of its own, and answers a conversation of its own: 100 and following.
+    let first = 100;
+    let senders: Vec<String> = expected
+        .keys()
+        .zip(first..)
+        .map(|(name, id)| {
+            format!("({id}, '{name}', '', '{name}@corpus.example', 'user', UTC_TIMESTAMP(), 'token-{id}')")
+        })
+        .filter(|row| row.contains("'answer-") || row.contains("'report-"))
+        .collect();
+    let senders = format!(
+        "INSERT INTO sb_users (id, first_name, last_name, email, user_type, creation_time, token) VALUES {}",
+        senders.join(", ")
+    );
+    let conversations: Vec<String> = expected
+        .keys()
+        .zip(first..)
+        .map(|(name, id)| {
+            let is_own = name.starts_with("answer-") || name.starts_with("report-");
+            format!("({id}, {}, UTC_TIMESTAMP())", if is_own { id } else { 3 })
+        })
+        .collect();
+    let conversations = format!(
+        "INSERT INTO sb_conversations (id, user_id, creation_time) VALUES {}",
+        conversations.join(", ")
+    );
+    let messages =
+        "INSERT INTO sb_messages (id, user_id, message, creation_time, attachments, payload, conversation_id)
+        SELECT id, 2, 'Shall I send it?', UTC_TIMESTAMP(), '', '', id FROM sb_conversations WHERE id >= 100";
+    let mut piped = Piped::new(
+        "piping corpus",
+        &settings(&[mailbox(BOX, server.imap, true)]),
+        &[&senders, &conversations, messages],
+    );
+    for (name, id) in expected.keys().zip(first..) {
+        let content = std::fs::read(folder.join(name).with_extension("eml")).unwrap();
+        server.deliver(BOX, &marked(&content, id));
+    }
+    piped.fetch();
+    let got = piped.rows(
+        "SELECT m.message, m.attachments, m.conversation_id, c.title, u.email, CONCAT_WS(' ', u.first_name, u.last_name) AS name
+        FROM sb_messages m JOIN sb_conversations c ON c.id = m.conversation_id JOIN sb_users u ON u.id = m.user_id
+        WHERE m.id > 11 AND u.id > 7 ORDER BY m.id",
+    );
+    let got = got.as_array().unwrap();
+    let mut wrong = Vec::new();
+    for ((name, expected), id) in expected.iter().zip(first..) {
+        let address = format!("{name}@corpus.example");
+        let of_it: Vec<&Value> = got
+            .iter()
+            .filter(|row| row["email"].as_str().unwrap().eq_ignore_ascii_case(&address))
+            .collect();
+        if let Some(status) = expected.get("failure") {
+            let rows = piped
+                .installed
+                .rows(&format!("SELECT payload FROM sb_messages WHERE id = {id}"));
+            let payload: Value = serde_json::from_str(rows[0]["payload"].as_str().unwrap()).unwrap_or_default();
+            if payload["email-failure"]["status"] != *status {
+                wrong.push(format!("{name}: {payload}"));
+            }
+            continue;
+        }
+        let difference = match (expected.as_str(), of_it.as_slice()) {
+            (Some("left"), []) => None,
+            (Some("any"), [row]) if !row["message"].as_str().unwrap().is_empty() => None,
+            (None, [row]) => difference(expected, row, id),
+            (_, rows) => Some(format!("{rows:?}")),
+        };
+        wrong.extend(difference.map(|difference| format!("{name}: {difference}")));
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    piped.end();
+}
+
+/// An e-mail with the marks of its conversation in it.
+fn marked(content: &[u8], conversation: u32) -> Vec<u8> {
+    let (customer, staff) = (signature(conversation), staff_signature(conversation));
+    let marks = [
+        (
+            "{mark}",
+            format!("conv-{conversation}.{conversation}.{customer}@support.example"),
+        ),
+        (
+            "{staff-mark}",
+            format!("conv-{conversation}.{conversation}.{staff}@support.example"),
+        ),
+        ("{tag}", format!("SB{conversation}-{customer}")),
+    ];
+    let mut content = content.to_vec();
+    for (name, mark) in marks {
+        while let Some(at) = content.windows(name.len()).position(|part| part == name.as_bytes()) {
+            content.splice(at..at + name.len(), mark.bytes());
+        }
+    }
+    content
+}
+
+/// How a message differs from what is expected of it.
+fn difference(expected: &Value, row: &Value, conversation: u32) -> Option<String> {
+    let attachments: Value = serde_json::from_str(row["attachments"].as_str().unwrap()).unwrap_or(json!([]));
+    let names: Vec<&Value> = attachments.as_array().unwrap().iter().map(|pair| &pair[0]).collect();
+    let is_own = row["conversation_id"] == conversation.to_string();
+    let seen = json!({
+        "message": row["message"], "title": row["title"], "name": row["name"].as_str().unwrap().trim(),
+        "email": row["email"], "attachments": names, "own": is_own,
+    });
+    let wanted = expected.as_object().unwrap();
+    let attachments = wanted.get("attachments").cloned().unwrap_or(json!([]));
+    let differs = wanted.iter().any(|(name, value)| seen[name] != *value) || seen["attachments"] != attachments;
+    differs.then(|| format!("\n  expected {expected}\n       got {seen}"))
+}

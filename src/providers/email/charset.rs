@@ -1,10 +1,19 @@
 //! Texts of e-mails that say a wrong charset, or none.
 
+use std::borrow::Cow;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
 use encoding_rs::{Encoding, UTF_8};
+use mail_parser::decoders::base64::base64_decode;
 use mail_parser::decoders::charsets::map::charset_decoder;
+use mail_parser::decoders::quoted_printable::quoted_printable_decode;
 
 use super::mime::split;
+
+/// What an encoded word may have, in bytes; by its standard it is 75.
+const WORD_LIMIT: usize = 1000;
 
 /// Bytes as text. `label` is the charset that the e-mail names.
 pub(super) fn decoded(bytes: &[u8], label: Option<&str>) -> String {
@@ -37,8 +46,20 @@ pub(super) fn decoded(bytes: &[u8], label: Option<&str>) -> String {
             }
         }
         (None, Some(utf8)) if !bytes.contains(&0x1b) => without_mark(utf8),
+        (Some(_), None) if is_mostly_utf8(bytes) => without_mark(&String::from_utf8_lossy(bytes)),
         _ => guessed(bytes).unwrap_or_else(|| String::from_utf8_lossy(bytes).into_owned()),
     }
+}
+
+/// Whether bytes are UTF-8 but for a few, such as the half of a letter at which an e-mail was cut. In a text of another
+/// charset hardly any two bytes are a letter of UTF-8.
+fn is_mostly_utf8(bytes: &[u8]) -> bool {
+    let (mut letters, mut errors) = (0, 0);
+    for chunk in bytes.utf8_chunks() {
+        letters += chunk.valid().chars().filter(|letter| !letter.is_ascii()).count();
+        errors += usize::from(!chunk.invalid().is_empty());
+    }
+    letters >= errors && letters > 0
 }
 
 /// A text in the charset that it is most likely in; `None` when it is not.
@@ -51,14 +72,66 @@ fn guessed(bytes: &[u8]) -> Option<String> {
     (!had_errors).then(|| text.into_owned())
 }
 
-/// An e-mail whose headers are UTF-8: some programs write them in their own charset, as they are.
+/// An e-mail whose headers can be read: some programs write them in their own charset as they are, and some part a letter
+/// between two encoded words.
 pub(super) fn with_readable_headers(content: Vec<u8>) -> Vec<u8> {
     let (headers, body) = split(&content);
-    if std::str::from_utf8(headers).is_ok() {
+    let readable = match std::str::from_utf8(headers) {
+        Ok(headers) => Cow::Borrowed(headers),
+        Err(_) => guessed(headers).map_or_else(|| String::from_utf8_lossy(headers), Cow::Owned),
+    };
+    let joined = with_whole_words(&readable);
+    if joined.as_bytes() == headers {
         return content;
     }
-    let readable = guessed(headers).unwrap_or_else(|| String::from_utf8_lossy(headers).into_owned());
-    [readable.as_bytes(), body].concat()
+    [joined.as_bytes(), body].concat()
+}
+
+/// Headers in which encoded words (RFC 2047) that follow each other in one charset are one.
+fn with_whole_words(headers: &str) -> String {
+    let mut whole = String::with_capacity(headers.len());
+    let mut rest = headers;
+    while let Some(begin) = rest.find("=?") {
+        let (before, from) = rest.split_at(begin);
+        whole.push_str(before);
+        let Some((charset, mut bytes, mut behind)) = encoded_word(from) else {
+            whole.push_str("=?");
+            rest = from.get(2..).unwrap_or_default();
+            continue;
+        };
+        let single = behind;
+        while let Some((_, more, further)) =
+            encoded_word(behind.trim_start()).filter(|(own, ..)| own.eq_ignore_ascii_case(charset))
+        {
+            bytes.extend(more);
+            behind = further;
+        }
+        if behind.len() == single.len() {
+            whole.push_str(from.get(..from.len() - behind.len()).unwrap_or_default());
+        } else {
+            whole.push_str(&format!("=?{charset}?B?{}?=", STANDARD.encode(bytes)));
+        }
+        rest = behind;
+    }
+    whole + rest
+}
+
+/// The charset and the bytes of the encoded word that a text begins with, and what follows it.
+fn encoded_word(text: &str) -> Option<(&str, Vec<u8>, &str)> {
+    let begin = text.get(..text.floor_char_boundary(WORD_LIMIT))?;
+    let (charset, rest) = begin.strip_prefix("=?")?.split_once('?')?;
+    let (encoding, rest) = rest.split_once('?')?;
+    let (word, rest) = rest.split_once("?=")?;
+    let behind = text.get(begin.len() - rest.len()..)?;
+    if charset.is_empty() || [charset, word].iter().any(|part| part.contains(char::is_whitespace)) {
+        return None;
+    }
+    let bytes = match encoding {
+        "B" | "b" => base64_decode(word.as_bytes())?,
+        "Q" | "q" => quoted_printable_decode(word.replace('_', "=20").as_bytes())?,
+        _ => return None,
+    };
+    Some((charset, bytes, behind))
 }
 
 fn without_mark(text: &str) -> String {
@@ -88,6 +161,7 @@ mod tests {
             ("windows-1251", russian, Some("windows-1251")),
             ("windows-1251", russian, Some("utf-8")),
             ("windows-1251", russian, None),
+            ("koi8-r", russian, Some("utf-8")),
             ("koi8-r", russian, Some("KOI8-R")),
             ("koi8-r", russian, Some("us-ascii")),
             ("windows-1252", german, Some("iso-8859-1")),
@@ -111,6 +185,10 @@ mod tests {
             );
         }
         assert_eq!(decoded(b"Hi Mom +Jjo-!", Some("utf-7")), "Hi Mom ☺!");
+        assert_eq!(
+            decoded("Grüße aus M\u{fc}".as_bytes().split_last().unwrap().1, Some("utf-8")),
+            "Grüße aus M\u{fffd}"
+        );
         assert_eq!(decoded("\u{feff}a".as_bytes(), Some("utf-8")), "a");
         assert_eq!(decoded(b"\xff\xfea\0\xe4\0", Some("utf-16")), "aä");
     }
@@ -122,5 +200,23 @@ mod tests {
         let readable = with_readable_headers(content);
         assert!(readable.starts_with("Subject: Где мой заказ, когда он придёт?\r\n\r\n".as_bytes()));
         assert!(readable.ends_with(b"\xff\xfe"));
+    }
+
+    #[test]
+    fn a_letter_that_is_parted_between_two_words_is_whole() {
+        for (headers, whole) in [
+            (
+                "=?utf-8?B?R3LD?=\r\n =?UTF-8?Q?=BC=C3=9Fe_aus?= K",
+                "=?utf-8?B?R3LDvMOfZSBhdXM=?= K",
+            ),
+            (
+                "=?utf-8?B?R3LDvA==?= x =?utf-8?Q?a_b?=",
+                "=?utf-8?B?R3LDvA==?= x =?utf-8?Q?a_b?=",
+            ),
+            ("=?utf-8?Q?a?= =?koi8-r?Q?b?=", "=?utf-8?Q?a?= =?koi8-r?Q?b?="),
+            ("=?=? =?x?y?z =? ?B?x?= =?", "=?=? =?x?y?z =? ?B?x?= =?"),
+        ] {
+            assert_eq!(with_whole_words(headers), whole);
+        }
     }
 }

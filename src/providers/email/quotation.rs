@@ -243,13 +243,12 @@ fn answer<'a, 'b>(lines: &'a [&'b str]) -> Vec<&'b str> {
 
 /// The lines above a copy of an e-mail that has no marks of its own.
 fn above_copy<'a, 'b>(lines: &'a [&'b str]) -> &'a [&'b str] {
-    let begins = (0..lines.len()).find(|begin| {
+    let is_own = |line: &&str| !line.trim().is_empty() && !is_quoted(line);
+    // Above the answer nothing is cut off.
+    let first = lines.iter().position(is_own).map_or(lines.len(), |first| first + 1);
+    let begins = (first..lines.len()).find(|begin| {
         let rest = lines.get(*begin..).unwrap_or_default();
-        let has_answer = lines
-            .iter()
-            .take(*begin)
-            .any(|line| !line.trim().is_empty() && !is_quoted(line));
-        has_answer && (is_separator(rest) || is_copy_of_headers(rest) || is_bare_attribution(rest))
+        is_separator(rest) || is_copy_of_headers(rest) || is_bare_attribution(rest)
     });
     begins.map_or(lines, |end| lines.get(..end).unwrap_or(lines))
 }
@@ -293,7 +292,11 @@ fn without_attribution<'a, 'b>(lines: &'a [&'b str]) -> &'a [&'b str] {
     lines.get(..end).unwrap_or(lines)
 }
 
+/// Some lines as one, to be compared. What is longer than any that programs write is none.
 fn joined(lines: &[&str]) -> String {
+    if lines.iter().map(|line| line.len()).sum::<usize>() > 4 * LINE_LIMIT {
+        return String::new();
+    }
     let trimmed: Vec<&str> = lines.iter().map(|line| line.trim()).collect();
     let joined = trimmed.join(" ").to_lowercase();
     // Marks of bold letters and of direction.
@@ -323,17 +326,12 @@ fn is_bare_attribution(lines: &[&str]) -> bool {
         let Some((own, rest)) = lines.split_at_checked(count) else {
             return false;
         };
+        if own.iter().any(|line| line.trim().is_empty() || is_quoted(line)) || !is_opened(own.first().unwrap_or(&"")) {
+            return false;
+        }
         let line = joined(own);
-        let is_marked = rest
-            .iter()
-            .find(|line| !line.trim().is_empty())
-            .is_none_or(|line| is_quoted(line));
-        own.iter().all(|line| !line.trim().is_empty() && !is_quoted(line))
-            && own.first().is_some_and(|line| is_opened(line))
-            && is_attribution(&line)
-            && has_verb(&line)
-            && has_year_or_time(&line)
-            && !is_marked
+        let next = rest.iter().find(|line| !line.trim().is_empty());
+        is_attribution(&line) && has_verb(&line) && has_year_or_time(&line) && !next.is_none_or(|line| is_quoted(line))
     })
 }
 
@@ -352,14 +350,19 @@ fn is_separator(lines: &[&str]) -> bool {
         return false;
     };
     let line = line.trim();
-    let rest: Vec<&str> = rest.iter().copied().skip_while(|line| line.trim().is_empty()).collect();
-    if line.len() >= 10 && line.chars().all(|letter| letter == '_') {
-        return is_copy_of_headers(&rest);
+    let is_rule = line.len() >= 10 && line.chars().all(|letter| letter == '_');
+    let is_framed = line.starts_with("--") && line.ends_with("--");
+    if !is_rule && !is_framed {
+        return false;
+    }
+    let below = rest.iter().position(|line| !line.trim().is_empty()).unwrap_or_default();
+    let rest = rest.get(below..).unwrap_or_default();
+    if is_rule {
+        return is_copy_of_headers(rest);
     }
     let inner = line.trim_matches('-').trim().to_lowercase();
-    let is_framed = line.starts_with("--") && line.ends_with("--") && !inner.is_empty();
     let says_so = SEPARATORS.contains(&inner.as_str()) || (has_verb(&inner) && has_year_or_time(&inner));
-    line == ORIGINAL || (is_framed && (says_so || is_copy_of_headers(&rest)))
+    !inner.is_empty() && (line == ORIGINAL || says_so || is_copy_of_headers(rest))
 }
 
 /// Whether these lines begin with a copy of headers: `From: …`, and below it at least two more, one with a time.
@@ -388,7 +391,8 @@ fn signed_off(mut lines: Vec<&str>) -> Vec<&str> {
     while let Some(last) = lines.last() {
         let last = last.trim().to_lowercase();
         let is_added = SENT_BY.iter().any(|begin| last.starts_with(begin)) && last.chars().nth(80).is_none();
-        if !last.is_empty() && !is_added {
+        let is_rule = last.chars().all(|letter| matches!(letter, '-' | '_'));
+        if !is_rule && !is_added {
             break;
         }
         lines.pop();
@@ -495,6 +499,32 @@ mod tests {
             assert_eq!(above(&text, delimiter).trim(), answer, "{text}");
         }
         assert_eq!(above("Yes", ""), "Yes");
+    }
+
+    #[test]
+    fn a_hostile_text_is_cut_in_time() {
+        for line in [
+            "\n",
+            "> \n",
+            "x\n",
+            "______________\n",
+            "--a--\n",
+            "--a--\n\n",
+            "on 5 may 2026\n",
+            "from: a\n",
+            "-- \n",
+            "x:\n> \n",
+        ] {
+            for begin in ["", "x\n"] {
+                let text = format!("{begin}{}", line.repeat(300_000));
+                let started = std::time::Instant::now();
+                without_quotation(&text);
+                above(&text, "--");
+                let taken = started.elapsed();
+                assert!(taken < std::time::Duration::from_secs(10), "{taken:?} for {line:?}");
+            }
+        }
+        without_quotation(&"x:".repeat(5_000_000));
     }
 
     proptest::proptest! {
