@@ -34,7 +34,7 @@ pub static SERVICES: &[Outside] = &[
     chatbot::SERVICE,
     chatbot::TOKENS,
     llm::SERVICE,
-messaging::BUSINESS,
+    messaging::BUSINESS,
     messaging::INSTAGRAM,
     messaging::MESSENGER,
     messaging::MICROBLOG,

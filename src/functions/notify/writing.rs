@@ -110,7 +110,9 @@ impl Writer {
             ("{recipient_name}", recipient.name.as_str()),
             (
                 "{sender_name}",
-                notice.sender.map_or(self.answering.name.as_str(), |sender| &sender.name),
+                notice
+                    .sender
+                    .map_or(self.answering.name.as_str(), |sender| &sender.name),
             ),
             (
                 "{sender_profile_image}",

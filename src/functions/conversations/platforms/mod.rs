@@ -281,7 +281,9 @@ impl Place {
             return Err(Error::configuration("email-server is not set"));
         }
         let answering = Answering::of(cx).await?;
-        let thread = Thread::of(cx, self.conversation).await?.ok_or(Code::ConversationNotFound)?;
+        let thread = Thread::of(cx, self.conversation)
+            .await?
+            .ok_or(Code::ConversationNotFound)?;
         let what = match id {
             Some(id) => id.number().to_string(),
             None => crypto::token()?.chars().take(16).collect(),

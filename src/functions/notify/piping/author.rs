@@ -74,8 +74,8 @@ impl Author {
         })
     }
 
-    /// Where an e-mail of theirs belongs. A mark counts when it was given to them: to customers of their own conversation,
-    /// to staff of any.
+    /// Where an e-mail of theirs belongs. A mark counts when it was given to them: of their own
+    /// conversation, or to staff of any.
     pub(super) async fn place(
         &self,
         transaction: &mut Transaction<'_>,
@@ -84,10 +84,15 @@ impl Author {
     ) -> Result<Place> {
         let owners = owners(transaction, named).await?;
         let of_side = |side| named.iter().filter(move |named| named.side == side);
+        let own = |user: UserId| {
+            let mut given = of_side(Side::Customer).map(|named| named.conversation);
+            given.find(|conversation| owners.contains(&(*conversation, user)))
+        };
         let found = match self {
-            Self::Staff(_) => of_side(Side::Staff)
+            Self::Staff(user) => of_side(Side::Staff)
                 .map(|named| named.conversation)
-                .find(|conversation| owners.iter().any(|(id, _)| id == conversation)),
+                .find(|conversation| owners.iter().any(|(id, _)| id == conversation))
+                .or_else(|| own(*user)),
             Self::Customer(user) => {
                 let threads = threads(transaction, *user).await?;
                 if let Some(id) = &email.id
@@ -95,10 +100,7 @@ impl Author {
                 {
                     return Ok(Place::Known);
                 }
-                let own = of_side(Side::Customer)
-                    .map(|named| named.conversation)
-                    .find(|conversation| owners.contains(&(*conversation, *user)));
-                own.or_else(|| {
+                own(*user).or_else(|| {
                     let answers = |ids: &[String]| ids.iter().any(|id| email.answers(id));
                     threads.iter().find(|(_, ids)| answers(ids)).map(|(id, _)| *id)
                 })
