@@ -253,6 +253,16 @@ fn only_the_mail_rooms_name_the_mail_client() {
 }
 
 #[test]
+fn only_the_mailbox_room_names_the_client_of_mailboxes() {
+    nothing(&lines_with("src", &["async_imap"], &["src/providers/mailbox/"]));
+    nothing(&lines_with(
+        "src",
+        &["mail_parser"],
+        &["src/providers/email/", "src/providers/mailbox/"],
+    ));
+}
+
+#[test]
 fn the_core_knows_no_php() {
     nothing(&lines_with("src", &["ext_php_rs"], &[]));
 }

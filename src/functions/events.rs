@@ -13,7 +13,7 @@ use crate::providers::realtime::Keys;
 
 /// Something that happened, under the name that webhooks know it by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Event {
+pub(crate) enum Event {
     /// A user was added.
     UserCreated,
     /// An account or a detail was changed.
@@ -48,6 +48,8 @@ pub(super) enum Event {
     AutomationRun,
     /// An e-mail was handed to the mail server.
     EmailSent,
+    /// An e-mail became a message.
+    EmailReceived,
     /// A notification was handed to the push service.
     PushSent,
 }
@@ -72,6 +74,7 @@ impl Event {
             Self::ArticleRating => "article-rating",
             Self::AutomationRun => "automation-run",
             Self::EmailSent => "email-sent",
+            Self::EmailReceived => "email-received",
             Self::PushSent => "push-sent",
         }
     }
@@ -91,14 +94,20 @@ impl Event {
             Self::DepartmentUpdated => "conversation.department",
             Self::Rating => "conversation.rating",
             Self::NoteAdded => "note.created",
-            Self::Login | Self::ArticleRating | Self::AutomationRun | Self::EmailSent | Self::PushSent => return None,
+            Self::Login
+            | Self::ArticleRating
+            | Self::AutomationRun
+            | Self::EmailSent
+            | Self::EmailReceived
+            | Self::PushSent => return None,
         })
     }
 }
 
 /// Who follows events up, as the settings say, and where what they get is recorded. Asked before a transaction begins,
 /// so that nothing is asked within it.
-pub(super) struct Followers<'a> {
+#[derive(Clone)]
+pub(crate) struct Followers<'a> {
     cx: &'a Context<'a>,
     has_table: bool,
     webhooks: Option<Vec<String>>,

@@ -27,6 +27,7 @@ mod users;
 
 pub use catalog::{Body, Call, Function, Param};
 pub use deliveries::{deliver_all, deliver_due, deliver_recorded};
+pub use notify::reach_mailboxes;
 pub use system::write_users;
 
 /// The sections: their titles and their functions. A section of several rooms stands once for each.

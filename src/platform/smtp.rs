@@ -300,18 +300,22 @@ impl Server {
         let Some((user, password)) = &self.login else {
             return text;
         };
-        let password = password.expose_secret();
-        let told = [
-            password.to_owned(),
-            STANDARD.encode(password),
-            STANDARD.encode(format!("\0{user}\0{password}")),
-        ];
-        if told.iter().any(|told| text.contains(told.as_str())) {
+        if shows_credentials(&text, user, password.expose_secret()) {
             format!("{} answered with the credentials", self.place())
         } else {
             text
         }
     }
+}
+
+/// Whether a server's text repeats what it is told at a login.
+pub fn shows_credentials(text: &str, user: &str, password: &str) -> bool {
+    let told = [
+        password.to_owned(),
+        STANDARD.encode(password),
+        STANDARD.encode(format!("\0{user}\0{password}")),
+    ];
+    told.iter().any(|told| !told.is_empty() && text.contains(told.as_str()))
 }
 
 /// Two servers are the same when a connection to one serves the other.

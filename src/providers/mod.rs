@@ -6,6 +6,7 @@
 pub mod chatbot;
 pub mod email;
 pub mod llm;
+pub mod mailbox;
 pub mod messaging;
 pub mod oauth;
 pub mod parts;

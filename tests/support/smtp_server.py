@@ -1,16 +1,20 @@
 """A mail server that does what the recipient's name says, and prints what it sees as lines of JSON.
 
-   smtp_server.py '{"encryption": "none" | "starttls" | "tls", "certificate": PATH, "login": [USER, PASSWORD]}'
+   smtp_server.py '{"encryption": "none" | "starttls" | "tls", "certificate": PATH, "login": [USER, PASSWORD],
+       "mailboxes": PATH}'
 
 It ends when its standard input does. The first line holds its port. Recipients: refused-rcpt, later-rcpt, refused-data,
-later-data, silent-rcpt, silent-data, gone-rcpt, gone-data, then-gone, echo; everyone else gets the e-mail.
+later-data, silent-rcpt, silent-data, gone-rcpt, gone-data, then-gone, echo; everyone else gets the e-mail, those who have
+a folder below "mailboxes" in it.
 """
 import asyncio
 import email
 import email.policy
 import json
+import pathlib
 import ssl
 import sys
+import uuid
 
 from aiosmtpd.smtp import SMTP, AuthResult
 
@@ -20,6 +24,15 @@ connections = 0
 
 def say(**seen):
     print(json.dumps(seen), flush=True)
+
+
+def deliver(recipient, content):
+    mailbox = pathlib.Path(options["mailboxes"], recipient.lower(), "Maildir")
+    if mailbox.is_dir():
+        name = f"{uuid.uuid4()}.test"
+        temporary = mailbox / "tmp" / name
+        temporary.write_bytes(content)
+        temporary.rename(mailbox / "new" / name)
 
 
 class Handler:
@@ -55,6 +68,9 @@ class Handler:
             raw=envelope.content.decode("latin-1"), text=part("plain"), html=part("html"),
             defects=[str(defect) for part in message.walk() for defect in part.defects],
         )
+        if options.get("mailboxes"):
+            for recipient in envelope.rcpt_tos:
+                deliver(recipient, envelope.content)
         if what == "refused-data":
             return "554 5.7.1 not such a thing"
         if what == "later-data":

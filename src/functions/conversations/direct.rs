@@ -11,7 +11,7 @@ use crate::contract::status::{ConversationStatus, UserType};
 use crate::contract::value::{Key, Map};
 use crate::functions::deliveries;
 use crate::functions::formatting::escaped;
-use crate::functions::notify::{Answering, Email, Outbox, Thread, as_html, people};
+use crate::functions::notify::{Answering, Email, Outbox, Side, Thread, as_html, people};
 use crate::functions::templates::filled;
 use crate::functions::users::get_bot_id;
 use crate::params;
@@ -351,7 +351,7 @@ impl<'a> Letter<'a> {
         let what: String = crypto::token()?.chars().take(16).collect();
         Ok(Email {
             references: Vec::new(),
-            ..self.answering.addressed(email, &thread, &what)
+            ..self.answering.addressed(email, &thread, Side::Customer, &what)
         })
     }
 }

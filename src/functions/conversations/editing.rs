@@ -1,10 +1,10 @@
 //! Changing and deleting messages that are sent.
 
 use super::sending::{TEXT_LIMIT, stored_payload};
-use crate::contract::args::Items;
+use crate::contract::args::{Argument, Items};
 use crate::contract::error::{Code, Error, Result};
 use crate::contract::ids::{ConversationId, MessageId, UserId};
-use crate::contract::{Map, Value};
+use crate::contract::{Map, Value, json};
 use crate::functions::attachments;
 use crate::functions::events::{Event, Followers};
 use crate::params;
@@ -28,6 +28,12 @@ const UPDATE: &str = "
     UPDATE sb_messages
     SET message = COALESCE(?, message), attachments = COALESCE(?, attachments), payload = COALESCE(?, payload)
     WHERE id = ?";
+
+const PAYLOAD: &str = "
+    SELECT payload
+    FROM sb_messages
+    WHERE id = ? AND conversation_id = ?
+    FOR UPDATE";
 
 /// What is to be different; `None` stays as it is.
 pub(super) struct Change {
@@ -118,4 +124,35 @@ pub(super) async fn apply(
         ])
     };
     followers.record(transaction, event, data).await
+}
+
+/// Adds a mark to the payload of a message, in a transaction of the caller. `None` when the conversation has no such
+/// message, or one without room for it.
+pub(crate) async fn mark(
+    transaction: &mut Transaction<'_>,
+    followers: &Followers<'_>,
+    place: (ConversationId, MessageId),
+    name: &'static str,
+    mark: Value,
+) -> Result<Option<Vec<Recorded>>> {
+    let (conversation, message_id) = place;
+    let known: Option<(Option<String>,)> = transaction.row(PAYLOAD, params![message_id, conversation]).await?;
+    let Some((payload,)) = known else {
+        return Ok(None);
+    };
+    let payload = payload
+        .and_then(|text| json::decode(text.as_bytes()))
+        .and_then(Map::from_value);
+    let mut payload = payload.unwrap_or_default();
+    payload.insert(name.into(), mark);
+    let Ok(payload) = stored_payload(payload) else {
+        return Ok(None);
+    };
+    let change = Change {
+        text: None,
+        attachments: None,
+        payload: Some(payload),
+    };
+    let recorded = apply(transaction, followers, place, &change, Event::MessageUpdated).await?;
+    Ok(Some(recorded))
 }

@@ -17,10 +17,11 @@ mod routing;
 mod sending;
 mod teamchat;
 
+pub(crate) use editing::mark;
 pub(crate) use inbox::{Filter, Statuses, conversations_before};
 pub(crate) use opening::{NewConversation, get_last_conversation_id_or_create, open};
 pub(crate) use reading::messages_after;
-pub(crate) use sending::{NewMessage, Once, Sent, send, send_once};
+pub(crate) use sending::{Done, Joined, NewMessage, Once, Sent, TEXT_LIMIT, send, send_once};
 
 use crate::contract::args::{Department, Items, Page, Recipients, Several, Since, StatusCode};
 use crate::contract::ids::{ConversationId, MessageId, UserId};

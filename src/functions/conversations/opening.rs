@@ -199,7 +199,8 @@ impl NewConversation {
             .map_or(Value::Null, |department| department.to_string().into())
     }
 
-    async fn store(
+    /// Stores it in a transaction of the caller, which has to know that it fits.
+    pub(crate) async fn store(
         &self,
         transaction: &mut Transaction<'_>,
         followers: &Followers<'_>,

@@ -74,7 +74,7 @@ const STOP_TYPING: &str = "
 const PRESENCE_LAG: i64 = 5;
 
 /// What the message and payload columns hold.
-pub(super) const TEXT_LIMIT: usize = 65_535;
+pub(crate) const TEXT_LIMIT: usize = 65_535;
 
 /// A message before it is stored.
 pub(crate) struct NewMessage {
@@ -137,7 +137,7 @@ struct Unit<'a> {
 type Known = (u32, Option<i64>, Option<String>, Option<bool>);
 
 /// What a try has done.
-struct Done {
+pub(crate) struct Done {
     sent: Sent,
     /// Whether it is of someone who wants an agent.
     routable: bool,
@@ -175,6 +175,46 @@ pub(super) async fn send_message(
     ]))
 }
 
+/// The way of messages that are stored with other things, in one transaction of the caller. Asked for before it begins, so
+/// that nothing is asked within it.
+pub(crate) struct Joined<'a> {
+    cx: &'a Context<'a>,
+    routing: Option<Routing>,
+}
+
+impl<'a> Joined<'a> {
+    /// Reads the settings.
+    pub(crate) async fn of(cx: &'a Context<'a>) -> Result<Self> {
+        Ok(Self {
+            cx,
+            routing: Routing::of(cx, false).await?,
+        })
+    }
+
+    /// Stores a message of whoever it is of. Whether an earlier try has stored all of the transaction is for the caller to
+    /// know. What it gives is to be handed to [`Self::follow`] after the commit.
+    pub(crate) async fn store(
+        &self,
+        transaction: &mut Transaction<'_>,
+        followers: Followers<'a>,
+        message: NewMessage,
+    ) -> Result<Done> {
+        let unit = Unit::of(self.cx, followers, message)?;
+        unit.store(transaction, &mut None).await
+    }
+
+    /// What follows a message that is stored.
+    pub(crate) async fn follow(&self, done: Done) {
+        self.cx.after_commit(done.recorded);
+        if done.routable
+            && let Some(routing) = &self.routing
+        {
+            // The message is stored, and a failure of this would be answered by storing it again.
+            let _ = routing.route(self.cx, done.sent.conversation).await;
+        }
+    }
+}
+
 /// Stores a message in one transaction, and what follows it.
 pub(crate) async fn send(cx: &Context<'_>, message: NewMessage) -> Result<Sent> {
     send_once(cx, message, None).await
@@ -182,33 +222,15 @@ pub(crate) async fn send(cx: &Context<'_>, message: NewMessage) -> Result<Sent> 
 
 /// As [`send`]; of a request that is carried out once, with its answer.
 pub(crate) async fn send_once(cx: &Context<'_>, message: NewMessage, once: Option<Once>) -> Result<Sent> {
-    if message.status == StatusCode::Invalid {
-        return Err(Code::InvalidStatusCode.into());
-    }
-    let attachments = attachments::stored(message.attachments)?;
-    let payload = stored_payload(message.payload)?;
-    if message.text.is_empty() && attachments.is_empty() && payload.is_empty() {
-        return Err(Code::EmptyMessage.into());
-    }
-    if message.text.len() > TEXT_LIMIT {
-        return Err(Error::too_long("message", "65535 bytes"));
-    }
     let database = cx.database()?;
     let routing = Routing::of(cx, message.queue).await?;
     let followers = Followers::of(cx).await?;
     let followed = followers.want(Event::MessageSent) || followers.want(Event::BotMessage);
     let unit = Unit {
-        cx,
-        sender: message.sender,
-        conversation: message.conversation,
-        text: message.text,
-        attachments,
-        payload,
-        status: message.status,
         restricted_to: cx.restricted_user().await?,
         alone: message.status == StatusCode::NotGiven && !followed && routing.is_none() && once.is_none(),
-        followers,
         once,
+        ..Unit::of(cx, followers, message)?
     };
     let mut tried = None;
     let done = database
@@ -223,7 +245,7 @@ pub(crate) async fn send_once(cx: &Context<'_>, message: NewMessage, once: Optio
     }
     let waits = match routing {
         // Likewise.
-        Some(routing) if done.routable => routing.route(cx, message.conversation).await.unwrap_or(false),
+        Some(routing) if done.routable => routing.route(cx, done.sent.conversation).await.unwrap_or(false),
         _ => false,
     };
     Ok(Sent { waits, ..done.sent })
@@ -274,7 +296,35 @@ fn status_after(
     }
 }
 
-impl Unit<'_> {
+impl<'a> Unit<'a> {
+    /// A message that can be stored, of whoever it is of.
+    fn of(cx: &'a Context<'a>, followers: Followers<'a>, message: NewMessage) -> Result<Self> {
+        if message.status == StatusCode::Invalid {
+            return Err(Code::InvalidStatusCode.into());
+        }
+        let attachments = attachments::stored(message.attachments)?;
+        let payload = stored_payload(message.payload)?;
+        if message.text.is_empty() && attachments.is_empty() && payload.is_empty() {
+            return Err(Code::EmptyMessage.into());
+        }
+        if message.text.len() > TEXT_LIMIT {
+            return Err(Error::too_long("message", "65535 bytes"));
+        }
+        Ok(Self {
+            cx,
+            followers,
+            sender: message.sender,
+            conversation: message.conversation,
+            text: message.text,
+            attachments,
+            payload,
+            status: message.status,
+            restricted_to: None,
+            once: None,
+            alone: false,
+        })
+    }
+
     /// Stores the message; `tried` keeps what an earlier run has added, and when.
     async fn store(&self, transaction: &mut Transaction<'_>, tried: &mut Option<(u32, NaiveDateTime)>) -> Result<Done> {
         let now = self.cx.now();

@@ -2,7 +2,7 @@
 
 use super::mailboxes::{Mailbox, mailboxes};
 use super::sending::{Email, ReplyTo};
-use super::thread::Thread;
+use super::thread::{Side, Thread};
 use crate::contract::error::Result;
 use crate::functions::formatting::escaped;
 use crate::platform::Context;
@@ -32,9 +32,9 @@ impl Answering {
         })
     }
 
-    /// An e-mail in HTML as one of a thread: known by `what` among the others, a message's id mostly, and with what mail
-    /// programs and we need to know an answer.
-    pub(crate) fn addressed(&self, email: Email, thread: &Thread, what: &str) -> Email {
+    /// An e-mail in HTML as one of a thread, for one side of it: known by `what` among the others, a message's id mostly,
+    /// and with what mail programs and we need to know an answer.
+    pub(crate) fn addressed(&self, email: Email, thread: &Thread, side: Side, what: &str) -> Email {
         let mailbox = self.mailbox(thread.department);
         let delimiter = mailbox.and_then(|mailbox| mailbox.delimiter.as_ref());
         Email {
@@ -42,9 +42,9 @@ impl Answering {
                 Some(delimiter) => format!("<div>{}</div>\n{}", escaped(delimiter), email.message),
                 None => email.message,
             },
-            id: Some(thread.id(what, &self.domain)),
-            references: thread.references(&self.domain),
-            reply_to: mailbox.map(|mailbox| self.reply_to(mailbox, thread)),
+            id: Some(thread.id(what, side, &self.domain)),
+            references: thread.references(side, &self.domain),
+            reply_to: mailbox.map(|mailbox| self.reply_to(mailbox, thread, side)),
             ..email
         }
     }
@@ -57,16 +57,16 @@ impl Answering {
             .or_else(|| self.mailboxes.first())
     }
 
-    fn reply_to(&self, mailbox: &Mailbox, thread: &Thread) -> ReplyTo {
-        let address = if mailbox.user.contains('@') {
-            &mailbox.user
+    fn reply_to(&self, mailbox: &Mailbox, thread: &Thread, side: Side) -> ReplyTo {
+        let address = if mailbox.user().contains('@') {
+            mailbox.user()
         } else {
             &self.address
         };
-        let name = format!("{} | {}", self.name, thread.tag());
+        let name = format!("{} | {}", self.name, thread.tag(side));
         ReplyTo {
             name: name.trim_start_matches([' ', '|']).to_owned(),
-            address: address.clone(),
+            address: address.to_owned(),
         }
     }
 }

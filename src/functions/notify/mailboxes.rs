@@ -3,15 +3,27 @@
 use crate::contract::args::{Argument, Department};
 use crate::contract::{Key, Map, Value};
 use crate::platform::settings::Settings;
+use crate::providers::mailbox::Account;
 
 /// A mailbox of the settings that is switched on.
 #[derive(Debug, Clone)]
 pub(crate) struct Mailbox {
-    pub(crate) user: String,
+    pub(crate) account: Account,
     /// The department that new conversations go to.
     pub(crate) department: Option<u8>,
     /// What e-mails that can be answered begin with.
     pub(crate) delimiter: Option<String>,
+    /// Whether e-mails of strangers are taken in.
+    pub(crate) takes_all: bool,
+    /// Whether it is fetched with what is done by itself.
+    pub(crate) is_for_cron: bool,
+}
+
+impl Mailbox {
+    /// Who logs in: mostly its address.
+    pub(crate) fn user(&self) -> &str {
+        &self.account.user
+    }
 }
 
 /// What e-mails begin with when the setting is a mere checkbox.
@@ -61,14 +73,24 @@ fn read(map: &Map) -> Option<Mailbox> {
         return None;
     }
     // Without these nobody can read what comes.
-    text("host").and(text("password"))?;
-    Some(Mailbox {
+    let account = Account {
+        host: text("host")?,
+        port: value("port")
+            .and_then(Option::<i64>::from_value)
+            .flatten()
+            .and_then(|port| u16::try_from(port).ok()),
         user: text("user")?,
+        password: text("password")?.into(),
+    };
+    Some(Mailbox {
+        account,
         department: value("department").and_then(department),
         delimiter: is_on("delimiter").then(|| match text("delimiter").as_deref() {
             None | Some("1" | "true" | "on") => DELIMITER.to_owned(),
             Some(text) => text.to_owned(),
         }),
+        takes_all: is_on("all"),
+        is_for_cron: !is_on("disable-cron"),
     })
 }
 
@@ -94,9 +116,10 @@ mod tests {
             "email-piping-disable-cron":[true,"checkbox"],"email-piping-department":["2","select"]},"multi-input"]}"#;
         let [mailbox] = &read(one)[..] else { panic!("not one") };
         assert_eq!(
-            (mailbox.user.as_str(), mailbox.department),
-            ("support@mail.example", Some(2))
+            (mailbox.user(), mailbox.account.port, mailbox.department),
+            ("support@mail.example", Some(110), Some(2))
         );
+        assert!(!mailbox.takes_all && !mailbox.is_for_cron);
         assert_eq!(mailbox.delimiter.as_deref(), Some(DELIMITER));
         let several = r#"{"email-piping":[[
             {"email-piping-active":true,"email-piping-host":"a","email-piping-user":"b","email-piping-password":"c",
@@ -109,7 +132,8 @@ mod tests {
             panic!("not two")
         };
         assert!(first.department.is_none() && first.delimiter.is_none());
-        assert_eq!(second.user, "e");
+        assert!(first.takes_all && first.is_for_cron);
+        assert_eq!((second.user(), second.account.port), ("e", None));
         assert_eq!(second.delimiter.as_deref(), Some("-- reply above --"));
     }
 

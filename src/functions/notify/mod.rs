@@ -1,4 +1,4 @@
-//! Section "Notifications and messaging": e-mail to people.
+//! Section "Notifications and messaging": e-mail to people and from them.
 
 mod answering;
 mod content;
@@ -6,6 +6,7 @@ mod email;
 mod mailboxes;
 mod outbox;
 mod people;
+mod piping;
 mod sending;
 mod thread;
 mod writing;
@@ -14,8 +15,10 @@ pub(crate) use answering::Answering;
 pub(crate) use content::as_html;
 pub(crate) use outbox::{Outbox, deliver};
 pub(crate) use people::people;
+pub(crate) use piping::fetch_emails_by_cron;
+pub use piping::reach_mailboxes;
 pub(crate) use sending::Email;
-pub(crate) use thread::Thread;
+pub(crate) use thread::{Side, Thread};
 
 use crate::contract::args::Items;
 use crate::contract::ids::UserId;
@@ -70,4 +73,28 @@ functions! {
         message: String,
         sender_suffix: String = "",
     ) -> "true|SBError" => sending::email_send;
+
+    /// Fetches new e-mails from the mailboxes of the setting email-piping, and adds them to conversations as messages.
+    ///
+    /// It runs at most once a minute, on one server of an installation; sb_cron_jobs calls it for the mailboxes whose
+    /// email-piping-disable-cron is off. A run ends after 30 seconds, and the next one goes on. By IMAP e-mails are marked as
+    /// read when they are taken in; nothing is removed from a mailbox. What was unread, by POP3 written, in the two days
+    /// before a mailbox is read for the first time is taken in too.
+    ///
+    /// An e-mail belongs to the conversation whose mark it carries, in Reply-To or among its references, or whose e-mails it
+    /// answers, when its sender is the one who got that mark: the conversation's user, or one of the staff. Any other opens a
+    /// conversation of source em, in the department of the mailbox, with the subject as its title: of a known customer, of
+    /// who answers a conversation from another address, and with email-piping-all of everyone; a new sender becomes a lead.
+    /// From answers the quoted e-mail and the signature are taken off; lines that somebody answered between stay.
+    ///
+    /// Left in the mailbox, unread: answers that programs gave, newsletters and mailing lists, what we sent ourselves, and
+    /// e-mails that came before, by their id. A report that an e-mail of ours was not delivered becomes the mark
+    /// email-failure {recipient, status, text, time} in the payload of the message that it told of.
+    ///
+    /// Limits: 20 MiB for an e-mail, of a longer one its beginning is taken in; 20 attachments, of the kinds that uploads
+    /// may have; a text longer than a message is attached as a file.
+    ///
+    /// @param $force whether to run though less than a minute has passed
+    /// @errors SBError email-error with the text of the mail server, when a mailbox cannot be read; the others are
+    async fn sb_email_piping(force: bool = false) -> "true|SBError" => piping::email_piping;
 }

@@ -5,7 +5,7 @@ use super::answering::Answering;
 use super::content::{Texts, as_html};
 use super::people::Person;
 use super::sending::Email;
-use super::thread::Thread;
+use super::thread::{Side, Thread};
 use crate::contract::error::Result;
 use crate::contract::ids::ConversationId;
 use crate::contract::language::Language;
@@ -145,7 +145,14 @@ impl Writer {
         };
         // Answers are read only where they can be told from each other.
         Some(match &self.thread {
-            Some(thread) => self.answering.addressed(email, thread, notice.what),
+            Some(thread) => {
+                let side = if recipient.is_staff() {
+                    Side::Staff
+                } else {
+                    Side::Customer
+                };
+                self.answering.addressed(email, thread, side, notice.what)
+            }
             None => email,
         })
     }

@@ -228,7 +228,8 @@ fn detected(page: &Page) -> Option<&'static [&'static str]> {
     said.or_else(|| extension_of(infer::get(&page.body)?.mime_type()))
 }
 
-fn extension_of(kind: &str) -> Option<&'static [&'static str]> {
+/// The extensions of files of a media type.
+pub(crate) fn extension_of(kind: &str) -> Option<&'static [&'static str]> {
     let kind = kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
     let (_, extensions) = MEDIA_TYPES.iter().find(|(own, _)| *own == kind)?;
     Some(extensions)
@@ -243,8 +244,8 @@ pub(crate) fn media_type_of(extension: &str) -> Option<&'static str> {
     Some(kind)
 }
 
-/// A name that an address has given, as one that uploads can have.
-fn plain_name(name: &str) -> String {
+/// A name that somebody else has given, as one that uploads can have.
+pub(crate) fn plain_name(name: &str) -> String {
     let plain = |character: char| match character {
         '.' | '_' | '-' | ' ' => character,
         character if character.is_alphanumeric() => character,

@@ -12,7 +12,7 @@ mod table;
 mod text;
 mod updates;
 
-pub(crate) use fetching::{found, media_type_of};
+pub(crate) use fetching::{extension_of, found, media_type_of, plain_name};
 
 pub use exports::write_users;
 

@@ -1,5 +1,7 @@
 //! Signing people up, and changing what is known of them.
 
+use chrono::NaiveDateTime;
+
 use crate::contract::args::{Argument, Bytes, Department, Detail, Details, given, title_case};
 use crate::contract::error::{Code, Error, Result};
 use crate::contract::ids::UserId;
@@ -10,6 +12,7 @@ use crate::params;
 use crate::platform::Context;
 use crate::platform::crypto;
 use crate::platform::db::{Builder, OnUnknown, Transaction};
+use crate::platform::outbox::Recorded;
 
 use super::login::{record_by_id, session};
 
@@ -97,43 +100,98 @@ pub(super) async fn add_user(
     } else {
         UserType::Visitor
     });
-    let (token, now) = (crypto::token()?, cx.now());
+    let newcomer = Newcomer {
+        first_name,
+        last_name,
+        password: account.password,
+        email,
+        profile_image: account.profile_image.unwrap_or_default(),
+        user_type,
+        department: account.department.filter(|department| *department != 0),
+        token: crypto::token()?,
+    };
     let followers = Followers::of(cx).await?;
     let stored = cx.database()?.transaction(OnUnknown::Report, async |transaction| {
-        let columns = params![
-            &first_name,
-            &last_name,
-            account.password.as_ref(),
-            email.as_ref(),
-            account.profile_image.as_deref().unwrap_or_default(),
-            user_type,
-            now,
-            &token,
-            now,
-            account.department.filter(|department| *department != 0)
-        ];
-        let added = transaction.execute(ADD_USER, columns).await?;
-        let id = UserId::from(u32::try_from(added.insert_id).unwrap_or_default());
+        let (id, recorded) = newcomer.store(transaction, &followers, cx.now()).await?;
         for detail in details.iter().filter(|detail| !detail.value.is_empty()) {
             transaction
                 .execute(ADD_DETAIL, params![id, &detail.slug, &detail.name, &detail.value])
                 .await?;
         }
-        let data = || {
-            Value::map([
-                ("user_id", id.into()),
-                ("first_name", first_name.clone().into()),
-                ("last_name", last_name.clone().into()),
-                ("email", email.clone().map_or(Value::Null, Value::from)),
-                ("user_type", user_type.text().into()),
-            ])
-        };
-        let recorded = followers.record(transaction, Event::UserCreated, data).await?;
         Ok((id, recorded))
     });
     let (id, recorded) = stored.await.map_err(duplicate_email)?;
     cx.after_commit(recorded);
     Ok(id)
+}
+
+/// Someone who is not known yet.
+pub(crate) struct Newcomer {
+    first_name: String,
+    last_name: String,
+    password: Option<String>,
+    email: Option<String>,
+    profile_image: String,
+    user_type: UserType,
+    department: Option<u8>,
+    token: String,
+}
+
+impl Newcomer {
+    /// A lead who is known by an e-mail address, and by a name as well as it fits.
+    pub(crate) fn lead(name: &str, email: &str) -> Result<Self> {
+        let name = if name.is_empty() {
+            email.split('@').next().unwrap_or_default()
+        } else {
+            name
+        };
+        let (first_name, last_name) = name.split_once(' ').unwrap_or((name, ""));
+        let short = |name: &str| name.trim().chars().take(NAME_LIMIT).collect();
+        Ok(Self {
+            first_name: short(first_name),
+            last_name: short(last_name),
+            password: None,
+            email: Some(fitting("email", email.to_owned(), TEXT_LIMIT)?),
+            profile_image: String::new(),
+            user_type: UserType::Lead,
+            department: None,
+            token: crypto::token()?,
+        })
+    }
+
+    /// Stores it in a transaction of the caller.
+    pub(crate) async fn store(
+        &self,
+        transaction: &mut Transaction<'_>,
+        followers: &Followers<'_>,
+        now: NaiveDateTime,
+    ) -> Result<(UserId, Vec<Recorded>)> {
+        let columns = params![
+            &self.first_name,
+            &self.last_name,
+            self.password.as_ref(),
+            self.email.as_ref(),
+            &self.profile_image,
+            self.user_type,
+            now,
+            &self.token,
+            now,
+            self.department
+        ];
+        let added = transaction.execute(ADD_USER, columns).await?;
+        let id = UserId::from(u32::try_from(added.insert_id).unwrap_or_default());
+        let data = || {
+            Value::map([
+                ("user_id", id.into()),
+                ("first_name", self.first_name.clone().into()),
+                ("last_name", self.last_name.clone().into()),
+                ("email", self.email.clone().map_or(Value::Null, Value::from)),
+                ("user_type", self.user_type.text().into()),
+            ])
+        };
+        let recorded = followers.record(transaction, Event::UserCreated, data).await?;
+        Ok((id, recorded))
+    }
 }
 
 /// Adds a user and makes it the active one.

@@ -26,6 +26,7 @@ use crate::contract::ids::{ConversationId, UserId};
 use crate::contract::{Map, Value};
 use crate::functions;
 
+pub(crate) use accounts::Newcomer;
 pub(crate) use active::get_active_user;
 pub(crate) use details::get_user_extra;
 pub(crate) use import::{Imported, import, sign_in};

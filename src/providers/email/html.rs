@@ -12,6 +12,16 @@ use html5ever::tokenizer::{BufferQueue, Tag, TagKind, Token, TokenSink, TokenSin
 /// How deep lists and quotations are shown.
 const DEPTH_LIMIT: usize = 5;
 
+/// The ids of elements with which mail programs begin what they quote.
+const QUOTATIONS: [&str; 3] = [
+    "divRplyFwdMsg",
+    "OutlookMessageHeader",
+    "mail-editor-reference-message-container",
+];
+
+/// The line that says so in plain text.
+pub(super) const ORIGINAL: &str = "-----Original Message-----";
+
 /// HTML as plain text: an address behind the text that links to it, `>` before the lines of a quotation.
 pub fn plain_text(html: &str) -> String {
     let sink = Sink(RefCell::default());
@@ -105,7 +115,13 @@ impl Text {
                 self.end_link();
                 self.link = attribute("href").map(|address| (address.to_owned(), self.written.len()));
             }
-            name => self.block(breaks_around(name)),
+            name => {
+                if attribute("id").is_some_and(|id| QUOTATIONS.contains(&id.trim_start_matches("x_"))) {
+                    self.block(2);
+                    self.letters(ORIGINAL);
+                }
+                self.block(breaks_around(name));
+            }
         }
     }
 

@@ -1,21 +1,29 @@
 //! E-mail: its form (RFC 5322, MIME), and the sender of the settings.
 
+mod charset;
 mod html;
+mod incoming;
+mod mime;
+mod quotation;
+mod report;
+mod winmail;
 
-use std::net::IpAddr;
 use std::time::{Duration, UNIX_EPOCH};
 
 use chrono::NaiveDateTime;
 pub use html::plain_text;
+pub use incoming::{Attachment, Incoming, Kind};
 use lettre::Message;
 use lettre::message::header::{HeaderName, HeaderValue};
 use lettre::message::{Mailbox, MultiPart};
+pub use quotation::{above, without_quotation, without_signature};
+pub use report::Report;
 
 use crate::contract::args::Argument;
 use crate::contract::error::{Error, Result};
 use crate::platform::Context;
 use crate::platform::crypto;
-use crate::platform::reach::reach;
+use crate::platform::reach::{is_local, reach};
 use crate::platform::smtp::{Address, Encryption, Server};
 
 /// The port of mail servers that are encrypted from the first byte (RFC 8314).
@@ -175,12 +183,6 @@ impl Sender {
             .map_err(|error| refused(format!("the e-mail cannot be written: {error}")))?;
         Ok(message.formatted())
     }
-}
-
-/// Whether a server runs on this machine.
-fn is_local(host: &str) -> bool {
-    let address = host.trim_matches(['[', ']']).parse::<IpAddr>();
-    host.eq_ignore_ascii_case("localhost") || address.is_ok_and(|address| address.is_loopback())
 }
 
 /// An address, its domain as the name system knows it.

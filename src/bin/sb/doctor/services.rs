@@ -1,6 +1,7 @@
 //! The outside services that the settings ask for.
 
 use sb::contract::Result as Outcome;
+use sb::functions::reach_mailboxes;
 use sb::platform::Context;
 use sb::platform::context::Request;
 use sb::platform::engine::Engine;
@@ -24,6 +25,8 @@ pub fn look(engine: &Engine, host: &PlainHost, report: &mut Report) -> Result<()
     }
     let reached = engine.run(async |process| reach_mail_server(&Context::new(host, process, &request)).await);
     asked += note("email", "email-server", reached, report)?;
+    let reached = engine.run(async |process| reach_mailboxes(&Context::new(host, process, &request)).await);
+    asked += note("email-piping", "email-piping", reached, report)?;
     if asked == 0 {
         report.fine(SERVICE, "the settings ask for no outside service")?;
     }

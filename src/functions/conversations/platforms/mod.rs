@@ -10,7 +10,7 @@ use crate::contract::json;
 use crate::contract::value::{Key, Map, Value};
 use crate::functions::attachments::links;
 use crate::functions::formatting::{to_html, to_plain, to_whatsapp};
-use crate::functions::notify::{Answering, Email, Outbox, Thread, people};
+use crate::functions::notify::{Answering, Email, Outbox, Side, Thread, people};
 use crate::functions::sms::normal;
 use crate::params;
 use crate::platform::db::{OnUnknown, Transaction};
@@ -316,7 +316,7 @@ impl Place {
                     ..email.clone()
                 };
                 outbox
-                    .put(transaction, answering.addressed(email, &thread, &what))
+                    .put(transaction, answering.addressed(email, &thread, Side::Customer, &what))
                     .await
             })
             .await?;
