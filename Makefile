@@ -6,9 +6,9 @@ PHP_CONFIG ?= php-config
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 
 # What building, testing and measuring need of Debian 12.
-PACKAGES := build-essential ca-certificates clang debootstrap fonts-dejavu-core libclang-dev libprotobuf-dev \
-	libssl-dev mariadb-server nginx-light php8.2-cli php8.2-dev php8.2-fpm php8.2-mysql php8.2-opcache phpunit \
-	pkg-config protobuf-compiler python3 python3-venv valgrind wrk
+PACKAGES := build-essential ca-certificates chromium clang curl debootstrap fonts-dejavu-core fonts-noto-color-emoji \
+	libclang-dev libprotobuf-dev libssl-dev mariadb-server nginx-light nodejs npm php8.2-cli php8.2-dev php8.2-fpm \
+	php8.2-mysql php8.2-opcache phpunit pkg-config protobuf-compiler python3 python3-venv valgrind wrk
 
 # Cargo unites the features of what is built in one call: the extension must not export the C library's symbols.
 EXTENSION := -p sb-php
@@ -23,7 +23,7 @@ MDBOOK_VERSION := 0.5.4
 REALTIME_SERVER := $(TOOLS)/bin/sockudo
 REALTIME_SERVER_VERSION := 5.2.0
 
-.PHONY: help deps build test test-mysql realtime-server lint audit demo examples bench docs gen install clean
+.PHONY: help deps build test test-mysql realtime-server lint audit demo serve examples bench docs gen install clean
 
 help: ## list the targets
 	@grep -E '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -45,6 +45,7 @@ test: deps build ## run all tests, against a private MariaDB
 	tests/support/mariadb cargo test $(LIBRARY)
 	tests/php/run
 	tests/capi/run
+	tests/browser/run
 
 test-mysql: ## run the Rust tests against a private MySQL 9, by its socket and by TCP (as root)
 	tests/support/mysql9 cargo test $(LIBRARY)
@@ -73,6 +74,10 @@ $(CARGO_DENY):
 
 demo: deps build ## a conversation between a user and an agent, from PHP to a private database and back
 	examples/demo/run
+	@echo; echo 'In a browser: make serve'
+
+serve: build ## a visitor and an agent side by side in the browser, beside a private database
+	examples/chat/run
 
 examples: build ## build and run the examples for C, Python and Node.js (with npm)
 	examples/run
