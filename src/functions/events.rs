@@ -3,13 +3,36 @@
 
 use crate::contract::args::{Argument, Texts};
 use crate::contract::error::Result;
-use crate::contract::value::Value;
+use crate::contract::value::{Key, Map, Value};
 use crate::functions::feed::{self, Sign};
 use crate::functions::realtime;
 use crate::platform::Context;
 use crate::platform::db::{OnUnknown, Transaction};
 use crate::platform::outbox::{self, Channel, Delivery, Recorded};
 use crate::providers::realtime::Keys;
+
+/// What clients are told of an event besides a message. Texts, names and addresses are not.
+const IDS: [&str; 10] = [
+    "agent_id",
+    "conversation_id",
+    "conversation_status_code",
+    "department",
+    "id",
+    "message_id",
+    "rating",
+    "status_code",
+    "user_id",
+    "user_ids",
+];
+
+/// What clients are told of an event besides a message.
+pub(super) fn ids_in(data: &Value) -> Map {
+    let ids = IDS.map(Key::from).into_iter().filter_map(|key| {
+        let value = data.get(&key)?.clone();
+        Some((key, value))
+    });
+    ids.collect()
+}
 
 /// Something that happened, under the name that webhooks know it by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

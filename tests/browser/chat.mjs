@@ -12,12 +12,12 @@ const executablePath = process.env.CHROMIUM ?? '/usr/bin/chromium';
 const browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] });
 
 try {
-  await atEachSize(browser);
+  await drive(browser);
 } finally {
   await browser.close();
 }
 
-async function atEachSize(browser) {
+async function drive(browser) {
   const page = await browser.newPage({ viewport: { width: 1440, height: 860 }, colorScheme: 'light' });
   const faults = [];
   page.on('console', message => ['error', 'warning'].includes(message.type()) && faults.push(message.text()));
@@ -40,6 +40,7 @@ async function atEachSize(browser) {
   await agent.writes('Two days, to your door.');
   await visitor.sees('Two days, to your door.');
   await page.getByText('Read').first().waitFor();
+  await pause(500);
   await page.screenshot({ path: `${pictures}/chat.png` });
   assert.deepEqual(faults, []);
 
@@ -50,6 +51,7 @@ async function atEachSize(browser) {
   }
   await agent.sees(burst.at(-1));
   assert.deepEqual((await agent.texts()).slice(-burst.length), burst);
+  assert.equal(await isLarger(page), false, 'the page is larger than the screen');
 
   // The server ends, and begins again: until then both sides say so, and then go on.
   process.kill(Number(await readFile(pidFile, 'utf8')), 'SIGTERM');
@@ -73,9 +75,14 @@ async function atEachSize(browser) {
   // On a small screen, in the dark.
   await page.emulateMedia({ colorScheme: 'dark' });
   await page.setViewportSize({ width: 420, height: 900 });
-  const isWider = await page.evaluate(() => document.documentElement.scrollWidth > document.documentElement.clientWidth);
-  assert.equal(isWider, false, 'the page is wider than the screen');
+  assert.equal(await isLarger(page, 'Width'), false, 'the page is wider than the screen');
   await page.screenshot({ path: `${pictures}/chat-small.png`, fullPage: true });
+}
+
+/** Whether the page is larger than the screen. */
+function isLarger(page, ...sides) {
+  const larger = sides => sides.some(side => document.documentElement[`scroll${side}`] > document.documentElement[`client${side}`]);
+  return page.evaluate(larger, sides.length ? sides : ['Width', 'Height']);
 }
 
 /** One side of the page. */

@@ -4,7 +4,8 @@
 use chrono::NaiveDateTime;
 
 use crate::contract::error::Result;
-use crate::contract::{Key, Map, Value, json};
+use crate::contract::{Value, json};
+use crate::functions::events::ids_in;
 use crate::params;
 use crate::platform::Context;
 use crate::platform::db::{Param, Transaction};
@@ -13,20 +14,6 @@ use crate::platform::outbox;
 const LEAVE: &str = "
     INSERT INTO sb_outbox (channel, event, payload, state, next_try, created)
     VALUES ('feed', ?, ?, 2, ?, ?)";
-
-/// What a sign may hold. Texts, names and addresses are not in it.
-const KEPT: [&str; 10] = [
-    "agent_id",
-    "conversation_id",
-    "conversation_status_code",
-    "department",
-    "id",
-    "message_id",
-    "rating",
-    "status_code",
-    "user_id",
-    "user_ids",
-];
 
 /// What happened, under the name that the feed knows it by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -123,32 +110,13 @@ async fn leave_alone(cx: &Context<'_>, sign: Sign, data: &Value) -> Result<()> {
 }
 
 fn row(now: NaiveDateTime, sign: Sign, data: &Value) -> Vec<Param> {
-    params![sign.name(), text(data), now, now]
-}
-
-/// What a sign holds of what it is about, as JSON.
-fn text(data: &Value) -> String {
-    let kept = KEPT.map(Key::from).into_iter().filter_map(|key| {
-        let value = data.get(&key)?.clone();
-        Some((key, value))
-    });
-    json::encode(&Value::Map(kept.collect::<Map>()))
+    let ids = json::encode(&Value::Map(ids_in(data)));
+    params![sign.name(), ids, now, now]
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_sign_holds_ids_only() {
-        let data = Value::map([
-            ("user_id", "3".into()),
-            ("email", "ann@example.com".into()),
-            ("message", "secret".into()),
-            ("department", Value::Null),
-        ]);
-        assert_eq!(text(&data), r#"{"department":null,"user_id":"3"}"#);
-    }
 
     #[test]
     fn names_are_told_apart() {

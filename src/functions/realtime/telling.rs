@@ -7,8 +7,9 @@ use super::channels::Channel;
 use crate::contract::args::Argument;
 use crate::contract::error::Result;
 use crate::contract::ids::{ConversationId, MessageId};
-use crate::contract::value::{Key, Map, at};
+use crate::contract::value::{Map, at};
 use crate::contract::{Value, json};
+use crate::functions::events::ids_in;
 use crate::params;
 use crate::platform::Context;
 use crate::platform::outbox;
@@ -28,20 +29,6 @@ const OWNER: &str = "
     FROM sb_conversations
     WHERE id = ?";
 
-/// What of an event is told besides a message. Texts, names and addresses are not.
-const KEPT: [&str; 10] = [
-    "agent_id",
-    "conversation_id",
-    "conversation_status_code",
-    "department",
-    "id",
-    "message_id",
-    "rating",
-    "status_code",
-    "user_id",
-    "user_ids",
-];
-
 /// The events that tell a whole message.
 const OF_MESSAGES: [&str; 3] = ["message", "message.updated", "message.deleted"];
 
@@ -59,15 +46,11 @@ struct News {
 
 /// An event as the outbox keeps it.
 pub(crate) fn delivery(event: &str, data: &Value) -> Delivery {
-    let kept = KEPT.map(Key::from).into_iter().filter_map(|key| {
-        let value = data.get(&key)?.clone();
-        Some((key, value))
-    });
     Delivery {
         channel: outbox::Channel::Realtime,
         event: event.to_owned(),
         target: None,
-        payload: Value::Map(kept.collect()),
+        payload: Value::Map(ids_in(data)),
     }
 }
 
