@@ -3,6 +3,8 @@
 //! In the table sb_outbox a delivery outlives the process that recorded it: it is tried again until it succeeds, or is
 //! given up as dead and kept. On a database without that table a delivery is tried once, at the end of the request.
 
+pub mod review;
+
 use std::time::Duration;
 
 use chrono::{NaiveDateTime, TimeDelta};

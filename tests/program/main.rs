@@ -8,7 +8,11 @@ mod documentation;
 mod install;
 mod keys;
 mod man;
+mod outbox;
 mod people;
 mod schema;
+#[allow(dead_code)]
+#[path = "../support/stand_in.rs"]
+mod stand_in;
 mod statuses;
 mod upgrade;

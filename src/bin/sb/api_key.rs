@@ -4,10 +4,7 @@ use chrono::NaiveDateTime;
 use clap::{Args, Subcommand};
 use sb::contract::args;
 use sb::contract::ids::UserId;
-use sb::platform::Context;
 use sb::platform::api_keys::{self, NewKey, Scope, Shown};
-use sb::platform::context::Request;
-use sb::platform::engine::Engine;
 use secrecy::ExposeSecret;
 
 use crate::failure::{Failure, Result};
@@ -90,15 +87,17 @@ fn create(options: Create) -> Result<()> {
         user: options.user.map(UserId::from),
         expires: options.expires,
     };
-    let key = with_context(&options.installation, async |cx| {
-        api_keys::create(cx.database()?, cx.now(), new).await
-    })?;
+    let key = options
+        .installation
+        .run(async |cx| api_keys::create(cx.database()?, cx.now(), new).await)?;
     say("The key, which cannot be shown again:")?;
     Ok(say(key.expose_secret())?)
 }
 
 fn list(options: &List) -> Result<()> {
-    let keys = with_context(&options.installation, async |cx| api_keys::list(cx.database()?).await)?;
+    let keys = options
+        .installation
+        .run(async |cx| api_keys::list(cx.database()?).await)?;
     if keys.is_empty() {
         return Ok(say("There is no key.")?);
     }
@@ -117,23 +116,12 @@ fn list(options: &List) -> Result<()> {
 
 fn revoke(options: &Revoke) -> Result<()> {
     let name = &options.name;
-    let is_revoked = with_context(&options.installation, async |cx| {
-        api_keys::revoke(cx.database()?, cx.now(), name).await
-    })?;
+    let is_revoked = options
+        .installation
+        .run(async |cx| api_keys::revoke(cx.database()?, cx.now(), name).await)?;
     if is_revoked {
         Ok(say(&format!("The key {name} is revoked."))?)
     } else {
         Err(Failure::Failed(format!("there is no key {name} that holds")))
     }
-}
-
-/// Does something for an installation.
-fn with_context<T>(
-    installation: &Installation,
-    work: impl AsyncFnOnce(&Context<'_>) -> sb::contract::Result<T>,
-) -> Result<T> {
-    let (host, _) = installation.open()?;
-    let request = Request::default();
-    let engine = Engine::default();
-    Ok(engine.run(async |process| work(&Context::new(&host, process, &request)).await)?)
 }

@@ -4,7 +4,10 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use sb::platform::Context;
 use sb::platform::configuration::{Configuration, NAMES};
+use sb::platform::context::Request;
+use sb::platform::engine::Engine;
 use sb::platform::host::PlainHost;
 
 use crate::config_file;
@@ -33,6 +36,14 @@ impl Installation {
         let host = PlainHost::new(self.constants()?);
         let configuration = Configuration::read(&host)?;
         Ok((host, configuration))
+    }
+
+    /// Does something for it.
+    pub fn run<T>(&self, work: impl AsyncFnOnce(&Context<'_>) -> sb::contract::Result<T>) -> Result<T> {
+        let (host, _) = self.open()?;
+        let request = Request::default();
+        let engine = Engine::default();
+        Ok(engine.run(async |process| work(&Context::new(&host, process, &request)).await)?)
     }
 
     /// The constants of its configuration.

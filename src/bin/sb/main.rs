@@ -12,6 +12,7 @@ mod import;
 mod install;
 mod installation;
 mod man;
+mod outbox;
 mod progress;
 mod serve;
 mod stubs;
@@ -39,6 +40,8 @@ enum Command {
     Serve(serve::Options),
     /// Makes, lists and revokes keys of the HTTP API.
     ApiKey(api_key::Options),
+    /// Shows what waits to be delivered or was given up, and tries it again.
+    Outbox(outbox::Options),
     /// Looks an installation over, and says of each finding what to do. Status 1 when there is one.
     Doctor(doctor::Options),
     /// Takes people over from a file.
@@ -60,6 +63,7 @@ fn main() -> ExitCode {
         Command::Upgrade(options) => upgrade::run(&options),
         Command::Serve(options) => serve::run(&options),
         Command::ApiKey(options) => api_key::run(options),
+        Command::Outbox(options) => outbox::run(&options),
         Command::Doctor(options) => doctor::run(&options),
         Command::Import(what) => import::run(&what),
         Command::Export(what) => export::run(&what),
