@@ -84,6 +84,7 @@ examples: build ## build and run the examples for C, Python and Node.js (with np
 
 bench: build ## measure against mysqli and plain PHP
 	benches/run
+	benches/throughput
 
 docs: $(MDBOOK) ## build the documentation as pages: target/book
 	@log=$$($(MDBOOK) build docs --dest-dir "$(abspath $(TARGET))/book" 2>&1) || { echo "$$log" >&2; exit 1; }; \

@@ -40,7 +40,7 @@ fn main() {
         }));
     }
     #[allow(clippy::type_complexity)]
-    let further: [(&str, fn(&Server)); 5] = [
+    let further: [(&str, fn(&Server)); 6] = [
         (
             "parallel: of identical requests with one key one is carried out",
             identical_requests,
@@ -55,6 +55,10 @@ fn main() {
             nothing_is_told,
         ),
         ("keys: one that is revoked ends within three seconds", revoked),
+        (
+            "keys: what holds in one installation is nothing in the next",
+            installations,
+        ),
     ];
     for (name, test) in further {
         let server = Arc::clone(&server);
@@ -352,6 +356,21 @@ fn revoked(server: &Server) {
     }
     assert_eq!(status(), 401);
     database.drop();
+}
+
+fn installations(server: &Server) {
+    let (first, open) = scene(server, "installation", &[]);
+    let (second, _) = scene(server, "another installation", &["DELETE FROM sb_api_keys"]);
+    let mut core = open();
+    let mut status = |database: &Database| {
+        core.constants.insert("SB_DB_NAME".into(), database.name.clone());
+        core.post("server", "/v1/messages", &[], MESSAGE).status
+    };
+    for _ in 0..2 {
+        assert_eq!((status(&first), status(&second)), (200, 401));
+    }
+    first.drop();
+    second.drop();
 }
 
 fn number(database: &mut Database, sql: &str) -> i64 {

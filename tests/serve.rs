@@ -41,7 +41,7 @@ fn main() {
         }));
     }
     #[allow(clippy::type_complexity)]
-    let further: [(&str, fn(&Server)); 6] = [
+    let further: [(&str, fn(&Server)); 7] = [
         ("clients: one connection carries many requests", one_connection),
         ("clients: whoever leaves early breaks nothing off", whoever_leaves),
         (
@@ -56,6 +56,10 @@ fn main() {
         (
             "start: what cannot be listened on, or is not configured, is told",
             no_start,
+        ),
+        (
+            "description: it is valid, and the server does what it says",
+            as_described,
         ),
     ];
     for (name, test) in further {
@@ -281,6 +285,28 @@ fn no_start(server: &Server) {
     let (status, sentence) = start("127.0.0.1:0", &[]);
     assert_eq!(status, 2);
     assert!(sentence.contains("SB_DB_NAME is not configured"), "{sentence}");
+    database.drop();
+}
+
+/// Seconds for which the server is sent what its description allows and what it does not.
+const TRIED_FOR: &str = "20";
+
+fn as_described(server: &Server) {
+    let setting = r#"UPDATE sb_settings SET value = JSON_SET(value, '$."api-rate-limit"', JSON_ARRAY('999999', 'number')) WHERE name = 'settings'"#;
+    let database = prepared_plain(server, "serve as described", &[setting]);
+    let mut serving = Serving::start(&Installation::of(server, &database));
+    let seconds = std::env::var("SB_TEST_SECONDS").unwrap_or_else(|_| TRIED_FOR.to_owned());
+    let tried = Command::new(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/support/openapi"))
+        .args([&format!("http://{}/chat", serving.address), "sb_live_admin", &seconds])
+        .output()
+        .unwrap();
+    let told = String::from_utf8_lossy(&tried.stdout).into_owned() + &String::from_utf8_lossy(&tried.stderr);
+    serving.stop();
+    assert_eq!(serving.ended().code(), Some(0));
+    assert_eq!((serving.log(), tried.status.code()), (String::new(), Some(0)), "{told}");
+    let counts = regex::Regex::new(r"Selected: (\d+)/\d+\s+Tested: (\d+)").unwrap();
+    let [selected, tested] = counts.captures(&told).unwrap().extract().1;
+    assert!(selected == tested && tested.parse::<u32>().unwrap() >= 7, "{told}");
     database.drop();
 }
 

@@ -4,6 +4,7 @@
 
 #![allow(missing_docs, reason = "what PHP sees is documented in the catalog")]
 
+mod api;
 mod classes;
 mod dispatch;
 mod engine;
@@ -33,6 +34,7 @@ pub fn get_module(module: ModuleBuilder) -> ModuleBuilder {
         .class::<classes::SBError>()
         .class::<classes::SBValidationError>()
         .class::<classes::SBChatbotIntent>()
-        .class::<classes::SBChatbotEntity>();
+        .class::<classes::SBChatbotEntity>()
+        .class::<api::SBApi>();
     dispatch::register(module)
 }

@@ -307,6 +307,12 @@ impl Cache {
         Ok(found.filter(|key| !key.has_ended(now)))
     }
 
+    /// Forgets everything.
+    pub fn forget(&self) {
+        self.keys.take();
+        self.leases.take();
+    }
+
     /// The key as it is now.
     async fn read(&self, database: &Database, hash: [u8; 32]) -> Result<Option<ApiKey>> {
         let row: Option<Row> = match database.row(FIND, params![hash.to_vec()]).await {

@@ -106,6 +106,14 @@ struct Dictionaries {
 }
 
 impl Request {
+    /// A request that finds the settings read.
+    pub fn with_settings(settings: Rc<Settings>) -> Self {
+        Self {
+            settings: RefCell::new(Some(settings)),
+            ..Self::default()
+        }
+    }
+
     /// The settings, once something has read them.
     pub fn known_settings(&self) -> Option<Rc<Settings>> {
         self.settings.borrow().clone()
@@ -222,7 +230,10 @@ impl<'a> Context<'a> {
             self.request.configuration.get_or_init(|| configuration)
         };
         // At each call: a forked child goes on with the request of its parent, but has a process of its own.
-        self.process.database.configure(&configuration.database);
+        if self.process.database.configure(&configuration.database) {
+            // A process may serve several installations in turn: what holds in one is nothing in the next.
+            self.process.api_keys.forget();
+        }
         Ok(configuration)
     }
 

@@ -42,6 +42,11 @@ pub trait Host {
 
     /// Prints a text to the program's output. It may appear only when the call returns.
     fn print(&self, text: String);
+
+    /// What the program has counted of itself, in the text format of Prometheus.
+    fn figures(&self) -> String {
+        String::new()
+    }
 }
 
 /// The entry of a map; what is no map, whole.

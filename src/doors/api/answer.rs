@@ -2,6 +2,9 @@
 
 use crate::contract::{Value, json};
 
+/// The status that says that there is no body.
+const NO_CONTENT: u16 = 204;
+
 /// An answer, to be carried to whoever asked.
 #[derive(Debug, Default)]
 pub struct Answer {
@@ -44,11 +47,16 @@ impl Answer {
         self
     }
 
-    /// A header of it.
-    pub fn header(&self, name: &str) -> Option<&str> {
-        let mut headers = self.headers.iter();
-        headers
-            .find(|(own, _)| own.eq_ignore_ascii_case(name))
-            .map(|(_, value)| value.as_str())
+    /// With its length, which stands in place of its body where the headers alone are asked for.
+    #[must_use]
+    pub(super) fn measured(mut self, is_head_only: bool) -> Self {
+        if self.status != NO_CONTENT {
+            let length = self.body.len().to_string();
+            self.headers.push(("Content-Length", length));
+        }
+        if is_head_only {
+            self.body.clear();
+        }
+        self
     }
 }

@@ -54,4 +54,8 @@ impl Host for Caller<'_> {
     fn set_cookie(&self, _: Cookie) {}
 
     fn print(&self, _: String) {}
+
+    fn figures(&self) -> String {
+        self.host.figures()
+    }
 }

@@ -3,7 +3,7 @@
 use super::access::Access;
 use super::answer::Answer;
 use super::failure::Failure;
-use super::fields::{Department, Fields, Limit, fields};
+use super::fields::{Department, Fields, Limit, Text, fields};
 use super::messages::page;
 use super::repeats::{Turn, turn};
 use super::routes::Call;
@@ -20,7 +20,7 @@ fields! {
         /// The user it belongs to.
         user_id: UserId,
         /// The title, up to 191 characters.
-        title: Option<String>,
+        title: Option<Text<191>>,
         /// The department.
         department: Option<Department>,
         /// The status: 0 live, which it is when not given, 1 waiting for the user, 2 waiting for an agent, 3 archive,
@@ -29,9 +29,9 @@ fields! {
         /// The agent it is assigned to.
         agent_id: Option<UserId>,
         /// A code of up to 2 letters: em, tk, wa, fb, ig, tw, wc, tx, gb; none for the chat.
-        source: Option<String>,
+        source: Option<Text<2>>,
         /// A text of the source, up to 191 characters.
-        extra: Option<String>,
+        extra: Option<Text<191>>,
     }
 }
 
@@ -69,11 +69,11 @@ pub async fn open(call: &Call<'_>) -> Result<Answer, Failure> {
     let conversation = conversations::NewConversation {
         user: fields.user_id,
         status: fields.status_code.unwrap_or(ConversationStatus::Live),
-        title: fields.title.unwrap_or_default(),
+        title: fields.title.map_or_else(String::new, |title| title.0),
         department: fields.department.map(|department| department.0),
         agent: fields.agent_id,
-        source: fields.source.filter(|source| !source.is_empty()),
-        extra: fields.extra.filter(|extra| !extra.is_empty()),
+        source: unless_empty(fields.source),
+        extra: unless_empty(fields.extra),
     };
     match conversations::open(call.cx, conversation, once.map(|request| (request, CREATED))).await {
         Ok(details) => Ok(Answer::text(CREATED, "application/json", json::encode(&details))),
@@ -83,6 +83,10 @@ pub async fn open(call: &Call<'_>) -> Result<Answer, Failure> {
         },
         Err(error) => Err(refused(error)),
     }
+}
+
+fn unless_empty<const LIMIT: usize>(text: Option<Text<LIMIT>>) -> Option<String> {
+    text.map(|text| text.0).filter(|text| !text.is_empty())
 }
 
 /// Refuses what is the agents' to say to keys of those who ask.
@@ -106,15 +110,7 @@ fn check_staff(access: &Access, fields: &NewConversation) -> Result<(), Failure>
 }
 
 fn refused(error: Error) -> Failure {
-    let text = error.to_string();
-    Failure::from_function(error, |code| match code {
-        "user-not-found" => Some("user_id"),
-        // The sentence begins with the field's name.
-        "too-long" => ["title", "source", "extra"]
-            .into_iter()
-            .find(|field| text.starts_with(field)),
-        _ => None,
-    })
+    Failure::from_function(error, |code| (code == "user-not-found").then_some("user_id"))
 }
 
 /// `GET /v1/conversations`

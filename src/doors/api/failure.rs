@@ -167,8 +167,8 @@ impl Failure {
             format!(
                 "request {}: {} {}: {cause} ({})",
                 incoming.id,
-                incoming.method,
-                incoming.path,
+                incoming.method.escape_debug(),
+                incoming.path.escape_debug(),
                 cause.code()
             )
         });

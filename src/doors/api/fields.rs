@@ -39,12 +39,15 @@ pub trait Fields: Sized {
     fn schema() -> Json {
         let mut properties = serde_json::Map::new();
         let mut required = Vec::new();
-        for (name, doc, mut schema, is_required) in Self::described() {
+        for (name, doc, schema, is_required) in Self::described() {
+            let mut schema = if is_required {
+                required.push(name);
+                schema
+            } else {
+                json!({"anyOf": [schema, {"type": "null"}]})
+            };
             schema["description"] = doc.into();
             properties.insert(name.to_owned(), schema);
-            if is_required {
-                required.push(name);
-            }
         }
         json!({"type": "object", "properties": properties, "required": required})
     }
@@ -155,11 +158,10 @@ id_fields! { ConversationId UserId MessageId }
 /// A text of digits or a number. One that is too large for any record is as good as one that no record has.
 fn id(value: &Value) -> Result<u32, (&'static str, String)> {
     let number = match value {
-        Value::Int(number) if *number >= 1 => Some(*number),
         Value::Bytes(text) if (1..=10).contains(&text.len()) && text.iter().all(u8::is_ascii_digit) => {
             std::str::from_utf8(text).ok().and_then(|text| text.parse().ok())
         }
-        _ => None,
+        value => whole(value).filter(|number| *number >= 1),
     };
     match number {
         Some(number) => Ok(i32::try_from(number)
@@ -183,8 +185,28 @@ impl Field for String {
     }
 }
 
+/// A text of so many characters.
+pub struct Text<const LIMIT: usize>(pub String);
+
+impl<const LIMIT: usize> Field for Text<LIMIT> {
+    fn schema() -> Json {
+        json!({"type": "string", "maxLength": LIMIT})
+    }
+
+    fn read(value: Value) -> Result<Self, (&'static str, String)> {
+        let text = String::read(value)?;
+        if text.chars().nth(LIMIT).is_some() {
+            return Err(("too-long", format!("is longer than {LIMIT} characters")));
+        }
+        Ok(Self(text))
+    }
+}
+
 /// Attachments as the library takes them: `[name, link]` each.
 pub struct Attachments(pub Items);
+
+/// A link of the web, without spaces and control characters.
+const LINK: &str = r"^[hH][tT][tT][pP][sS]?://[^/\s\x00-\x1f\x7f-\x9f][^\s\x00-\x1f\x7f-\x9f]*$";
 
 /// How many attachments a message may have.
 const ATTACHMENTS: usize = 50;
@@ -193,7 +215,7 @@ impl Field for Attachments {
     const IS_REQUIRED: bool = false;
 
     fn schema() -> Json {
-        let link = json!({"type": "string", "pattern": "^[hH][tT][tT][pP][sS]?://[^/\\s]\\S*$", "description": "http or https"});
+        let link = json!({"type": "string", "pattern": LINK, "description": "http or https"});
         json!({"type": "array", "maxItems": ATTACHMENTS, "items": {"oneOf": [
             {"type": "array", "prefixItems": [{"type": "string", "description": "name"}, link],
                 "items": false, "minItems": 2},
@@ -243,9 +265,8 @@ impl Field for ConversationStatus {
 
     fn read(value: Value) -> Result<Self, (&'static str, String)> {
         let code = match value {
-            Value::Int(code) => Some(code),
             Value::Bytes(text) => std::str::from_utf8(&text).ok().and_then(|text| text.parse().ok()),
-            _ => None,
+            value => whole(&value),
         };
         let status = code.and_then(|code| Self::try_from(code).ok());
         status.ok_or_else(|| ("invalid-status-code", "must be one of 0, 1, 2, 3, 4".to_owned()))
@@ -296,10 +317,20 @@ impl Field for Limit {
 /// A whole number, which is text in an address.
 fn number(value: &Value) -> Option<i64> {
     match value {
-        Value::Int(number) => Some(*number),
         Value::Bytes(text) if text.iter().all(u8::is_ascii_digit) => {
             std::str::from_utf8(text).ok().and_then(|text| text.parse().ok())
         }
+        value => whole(value),
+    }
+}
+
+/// A whole number, which JSON may write as 5 or as 5.0.
+fn whole(value: &Value) -> Option<i64> {
+    match value {
+        Value::Int(number) => Some(*number),
+        // Every number that is of use here is far below where a fraction is lost.
+        #[allow(clippy::cast_possible_truncation)]
+        Value::Float(number) if number.fract() == 0.0 && number.abs() <= f64::from(u32::MAX) => Some(*number as i64),
         _ => None,
     }
 }

@@ -68,6 +68,7 @@ pub async fn metrics(call: &Call<'_>) -> Result<Answer, Failure> {
             &[("", counter.count())],
         );
     }
+    text.push_str(&cx.host().figures());
     Ok(Answer::text(200, METRICS, text))
 }
 

@@ -1,5 +1,7 @@
 //! A request as it came.
 
+use percent_encoding::percent_decode_str;
+
 use super::BODY_LIMIT;
 use super::failure::{Failure, Refusal};
 use crate::contract::{Map, Value, json};
@@ -87,7 +89,9 @@ impl<'a> Incoming<'a> {
     }
 
     fn check_length(&self) -> Result<(), Failure> {
-        if self.body.len() > BODY_LIMIT {
+        // PHP reads no body that is larger than its `post_max_size`.
+        let announced = self.header("CONTENT_LENGTH").and_then(|length| length.parse().ok());
+        if self.body.len().max(announced.unwrap_or_default()) > BODY_LIMIT {
             return Err(Failure::of(Refusal::TooLarge));
         }
         Ok(())
@@ -104,21 +108,24 @@ fn fields(form: &[u8]) -> Map {
     fields
 }
 
-/// The path behind the script, or else behind the address of the installation, which a proxy may have taken away.
+/// The path behind the script, or else behind the address of the installation, which a proxy may have taken away. Web
+/// servers decode and tidy it up before scripts see it, each in its own way: it is read as it was sent.
 fn path(host: &dyn Host) -> String {
-    if let Some(path) = host.request("PATH_INFO").filter(|path| !path.is_empty()) {
-        return path;
-    }
     let target = host.request("REQUEST_URI").unwrap_or_default();
     let path = target.split('?').next().unwrap_or_default();
+    let script = host.request("SCRIPT_NAME").unwrap_or_default();
     let url = host.configured("SB_URL").unwrap_or_default();
     let base = url.split_once("://").map_or(url.as_str(), |(_, rest)| rest);
-    let base = base.split_once('/').map_or("", |(_, base)| base).trim_end_matches('/');
-    let behind = path
-        .strip_prefix('/')
-        .and_then(|path| path.strip_prefix(base))
-        .filter(|behind| !base.is_empty() && behind.starts_with('/'));
-    behind.unwrap_or(path).to_owned()
+    let base = base.find('/').map_or("", |at| base.split_at(at).1);
+    let behind = behind(path, &script).or_else(|| behind(path, base.trim_end_matches('/')));
+    percent_decode_str(behind.unwrap_or(path))
+        .decode_utf8_lossy()
+        .into_owned()
+}
+
+fn behind<'a>(path: &'a str, base: &str) -> Option<&'a str> {
+    let behind = path.strip_prefix(base).filter(|_| !base.is_empty());
+    behind.filter(|behind| behind.starts_with('/'))
 }
 
 fn id(host: &dyn Host) -> String {
@@ -194,11 +201,17 @@ mod tests {
         assert_eq!(
             path(&[
                 ("REQUEST_URI", "/chat/include/api.php/v1/messages"),
-                ("PATH_INFO", "/v1/messages"),
+                ("SCRIPT_NAME", "/chat/include/api.php"),
                 url
             ]),
             "/v1/messages"
         );
+        // PHP's own web server names every address a script.
+        assert_eq!(
+            path(&[("REQUEST_URI", "/v1/messages"), ("SCRIPT_NAME", "/v1/messages")]),
+            "/v1/messages"
+        );
+        assert_eq!(path(&[("REQUEST_URI", "/v1/%6Dessages%ff")]), "/v1/messages\u{fffd}");
         assert_eq!(
             path(&[("REQUEST_URI", "/v1/x"), ("SB_URL", "https://support.example")]),
             "/v1/x"

@@ -5,7 +5,7 @@ use serde_json::{Value as Json, json};
 
 use super::answer::Answer;
 use super::failure::Failure;
-use super::fields::{Attachments, Field, Fields, Limit, fields, required};
+use super::fields::{Attachments, Field, Fields, Limit, Text, fields, required};
 use super::repeats::{Turn, turn};
 use super::routes::Call;
 use crate::contract::args::StatusCode;
@@ -23,7 +23,7 @@ fields! {
         /// The author.
         user_id: UserId,
         /// The text, up to 65,535 bytes of UTF-8.
-        message: Option<String>,
+        message: Option<Text<65_535>>,
         /// Files that are already uploaded: [name, link] or {"name", "url"} each.
         attachments: Attachments,
     }
@@ -46,10 +46,9 @@ impl NewMessage {
     pub fn schema_of_either() -> Json {
         let mut schema = Self::schema();
         schema["anyOf"] = json!([
-            {"required": ["message"], "properties": {"message": {"minLength": 1}}},
-            {"required": ["attachments"], "properties": {"attachments": {"minItems": 1}}},
+            {"required": ["message"], "properties": {"message": {"type": "string", "minLength": 1}}},
+            {"required": ["attachments"], "properties": {"attachments": {"type": "array", "minItems": 1}}},
         ]);
-        schema["properties"]["message"]["maxLength"] = 65_535.into();
         schema
     }
 }
@@ -62,7 +61,7 @@ pub async fn send(call: &Call<'_>) -> Result<Answer, Failure> {
         Turn::Again(answer) => return Ok(answer),
     };
     let fields = NewMessage::read(body.clone())?;
-    let text = fields.message.unwrap_or_default();
+    let text = fields.message.map_or_else(String::new, |text| text.0);
     if text.is_empty() && fields.attachments.0.0.is_empty() {
         return Err(Failure::of_fields(vec![required("message")]));
     }

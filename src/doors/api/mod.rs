@@ -22,7 +22,6 @@ use access::Access;
 pub use answer::Answer;
 use caller::Caller;
 use failure::{Failure, Refusal};
-pub use health::METRICS;
 use incoming::Incoming;
 use routes::{Call, Route};
 
@@ -50,10 +49,7 @@ pub async fn answer(process: &Process, host: &dyn Host, request: &Request, body:
     });
     answer.headers.extend(headers);
     answer.headers.extend(shared::headers(&cx, &incoming).await);
-    if incoming.method == "HEAD" {
-        answer.body.clear();
-    }
-    answer
+    answer.measured(incoming.method == "HEAD")
 }
 
 /// The answer of the route that the request is for; `headers` gets what belongs to every answer to whoever asks.

@@ -68,11 +68,12 @@ fn describe(host: &dyn Host) -> Json {
         "paths": paths,
         "components": {
             "schemas": schemas(),
-            "responses": {"Error": {
-                "description": "Why it was not done.",
-                "headers": {"X-Request-Id": {"schema": text()}},
-                "content": {"application/json": {"schema": named("Error")}},
-            }},
+            "responses": {
+                "Error": refusal("Why it was not done.", None),
+                "Unauthorized": refusal("There is no key, or none that holds.", Some("WWW-Authenticate")),
+                "Later": refusal("It was not done, and may be tried again.", Some("Retry-After")),
+            },
+            "headers": header_descriptions(),
             "securitySchemes": {"key": {"type": "http", "scheme": "bearer", "description": "An API key."}},
         },
     });
@@ -93,10 +94,16 @@ fn operation(route: &Route) -> Json {
     let mut responses = serde_json::Map::new();
     responses.insert(
         status.to_string(),
-        json!({"description": "Done.", "content": {*kind: {"schema": schema()}}}),
+        json!({"description": "Done.", "headers": headers(route), "content": {*kind: {"schema": schema()}}}),
     );
     for refusal in refusals(route) {
-        responses.insert(refusal.to_string(), json!({"$ref": "#/components/responses/Error"}));
+        let name = match refusal {
+            401 => "Unauthorized",
+            429 | 503 => "Later",
+            _ => "Error",
+        };
+        let response = json!({"$ref": format!("#/components/responses/{name}")});
+        responses.insert(refusal.to_string(), response);
     }
     let mut parameters = (route.parameters)();
     if route.path.contains("{id}") {
@@ -158,6 +165,47 @@ fn refusals(route: &Route) -> Vec<u16> {
     refusals.sort_unstable();
     refusals.dedup();
     refusals
+}
+
+/// A refusal, with a header of its own.
+fn refusal(about: &str, header: Option<&str>) -> Json {
+    let headers = ["X-Request-Id"].into_iter().chain(header).map(header_of);
+    json!({
+        "description": about,
+        "headers": headers.collect::<serde_json::Map<_, _>>(),
+        "content": {"application/json": {"schema": named("Error")}},
+    })
+}
+
+/// The headers of what a route answers when it was done.
+fn headers(route: &Route) -> serde_json::Map<String, Json> {
+    let mut headers = vec!["X-Request-Id"];
+    if route.scope.is_some() {
+        headers.extend(["X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset"]);
+    }
+    if route.body.is_some() {
+        headers.push("Idempotent-Replayed");
+    }
+    headers.into_iter().map(header_of).collect()
+}
+
+fn header_of(name: &str) -> (String, Json) {
+    let header = json!({"$ref": format!("#/components/headers/{name}")});
+    (name.to_owned(), header)
+}
+
+/// Every header that the API describes.
+fn header_descriptions() -> Json {
+    let number = json!({"type": "integer", "minimum": 0});
+    json!({
+        "X-Request-Id": {"required": true, "schema": text(), "description": "Names the request: the id that it came with, or a new one."},
+        "X-RateLimit-Limit": {"required": true, "schema": number, "description": "Uses of the key in a minute."},
+        "X-RateLimit-Remaining": {"required": true, "schema": number, "description": "Those left of this minute."},
+        "X-RateLimit-Reset": {"required": true, "schema": number, "description": "When the minute ends, in seconds since 1970."},
+        "Idempotent-Replayed": {"schema": {"const": "true"}, "description": "It was done before; this is the answer of then."},
+        "Retry-After": {"required": true, "schema": number, "description": "Seconds to wait."},
+        "WWW-Authenticate": {"required": true, "schema": {"const": "Bearer"}},
+    })
 }
 
 // Assigning by index adds an entry to an object, and all of these are made here.

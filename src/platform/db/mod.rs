@@ -75,17 +75,19 @@ impl Database {
         }
     }
 
-    /// Sets where the database is. A connection to another place is not used again.
-    pub fn configure(&self, settings: &Settings) {
+    /// Sets where the database is, and says whether that is somewhere else than before. A connection to another place is
+    /// not used again.
+    pub fn configure(&self, settings: &Settings) -> bool {
         let mut current = self.settings.borrow_mut();
         if current.as_deref() == Some(settings) {
-            return;
+            return false;
         }
         *current = Some(Rc::new(settings.clone()));
         self.parts.take();
         if let Ok(mut session) = self.session.try_lock() {
             session.take();
         }
+        true
     }
 
     /// All rows of a query.

@@ -12,12 +12,14 @@ final class Folder
         mkdir($this->path);
     }
 
-    /** An installation: the shim in include/, and its config.php unless that is null. */
+    /** An installation: the PHP files of include/, and its config.php unless that is null. */
     public static function installation(?string $configuration): self
     {
         $folder = new self();
         mkdir($folder->path . '/include');
-        copy(__DIR__ . '/../../../include/functions.php', $folder->path . '/include/functions.php');
+        foreach (['functions.php', 'api.php'] as $file) {
+            copy(__DIR__ . "/../../../include/$file", "$folder->path/include/$file");
+        }
         if ($configuration !== null) {
             $folder->write('config.php', $configuration);
         }

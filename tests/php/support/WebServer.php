@@ -41,6 +41,13 @@ final class WebServer
         return [$http_response_header, $answer];
     }
 
+    /** Where it listens. */
+    public function address(): string
+    {
+        $this->start();
+        return "127.0.0.1:$this->port";
+    }
+
     /** The process id, which stays the same as long as it does not crash. */
     public function pid(): int
     {

@@ -1,6 +1,5 @@
 //! A request of a client, as the library's host tells of it.
 
-use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use hyper::header::{HeaderMap, HeaderName};
@@ -8,27 +7,25 @@ use hyper::http::request::Parts;
 use sb::contract::Value;
 use sb::platform::host::{Cookie, Host};
 
+use super::Shared;
+
 /// A request, and the installation that it is for.
 pub struct Asked<'a> {
-    constants: &'a BTreeMap<String, String>,
+    shared: &'a Shared,
     parts: &'a Parts,
     address: IpAddr,
 }
 
 impl<'a> Asked<'a> {
     /// A request from an address.
-    pub fn new(constants: &'a BTreeMap<String, String>, parts: &'a Parts, address: IpAddr) -> Self {
-        Self {
-            constants,
-            parts,
-            address,
-        }
+    pub fn new(shared: &'a Shared, parts: &'a Parts, address: IpAddr) -> Self {
+        Self { shared, parts, address }
     }
 }
 
 impl Host for Asked<'_> {
     fn configured(&self, name: &str) -> Option<String> {
-        self.constants.get(name).cloned()
+        self.shared.constants.get(name).cloned()
     }
 
     fn global(&self, _: &str) -> Option<Value> {
@@ -57,6 +54,10 @@ impl Host for Asked<'_> {
     fn set_cookie(&self, _: Cookie) {}
 
     fn print(&self, _: String) {}
+
+    fn figures(&self) -> String {
+        self.shared.metrics.text(self.shared.feed.count())
+    }
 }
 
 /// The value of a header; of several the values, separated by commas.

@@ -86,7 +86,7 @@ pub async fn respond(site: Rc<Site>, mut request: Request<Incoming>, address: Ip
 }
 
 async fn open(site: &Site, parts: &Parts, address: IpAddr) -> Result<Opened, Answer> {
-    let host = Asked::new(site.constants(), parts, address);
+    let host = Asked::new(site.shared(), parts, address);
     let process = site.pool().lend().await;
     let opened = site.feed().open(&process, &host).await;
     process.give_back();

@@ -1,7 +1,6 @@
 //! Requests of clients to the library, and its answers back.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::io::{self, Write};
 use std::net::{IpAddr, SocketAddr};
@@ -21,6 +20,7 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use sb::doors::api::feed::Feed;
 use sb::doors::api::{self, Answer};
 use sb::platform::context::Request as Work;
+use sb::platform::settings::Settings;
 use tokio::net::TcpStream;
 use tokio::sync::watch;
 use tokio::task::{JoinSet, spawn_local};
@@ -64,6 +64,9 @@ pub async fn serve(site: Rc<Site>, stream: TcpStream, address: SocketAddr, mut s
     let _ = connection.await;
 }
 
+/// How long a thread believes what it has read of the settings: not every request asks for them anew.
+const BELIEVED_FOR: Duration = Duration::from_secs(1);
+
 /// What one thread serves.
 pub struct Site {
     shared: Arc<Shared>,
@@ -71,6 +74,7 @@ pub struct Site {
     stopped: watch::Receiver<bool>,
     /// Those who follow the feed.
     followers: RefCell<JoinSet<()>>,
+    settings: RefCell<Option<(Instant, Rc<Settings>)>>,
 }
 
 impl Site {
@@ -80,13 +84,14 @@ impl Site {
             pool,
             stopped,
             followers: RefCell::default(),
+            settings: RefCell::default(),
         }
     }
 
     async fn respond(self: Rc<Self>, request: Request<Incoming>, address: IpAddr) -> Response<Body> {
         let started = Instant::now();
         let (parts, body) = request.into_parts();
-        if api::feed::is_asked(&Asked::new(&self.shared.constants, &parts, address)) {
+        if api::feed::is_asked(&Asked::new(&self.shared, &parts, address)) {
             let answer = feed::respond(Rc::clone(&self), Request::from_parts(parts, body), address).await;
             self.shared.metrics.note(answer.status().as_u16(), started.elapsed());
             return answer;
@@ -103,23 +108,28 @@ impl Site {
     }
 
     async fn answer(&self, parts: &Parts, address: IpAddr, body: &[u8]) -> Answer {
-        let host = Asked::new(&self.shared.constants, parts, address);
+        let host = Asked::new(&self.shared, parts, address);
         let process = self.pool.lend().await;
-        let work = Work::default();
-        let mut answer = api::answer(&process, &host, &work, body).await;
+        let started = Instant::now();
+        let known = self.settings.borrow().clone();
+        let known = known.filter(|(read, _)| read.elapsed() < BELIEVED_FOR);
+        let work = known
+            .as_ref()
+            .map_or_else(Work::default, |(_, settings)| Work::with_settings(Rc::clone(settings)));
+        let answer = api::answer(&process, &host, &work, body).await;
         process.give_back();
-        self.shared.worker.deliver(work.take_deliveries());
-        if answer.header("Content-Type") == Some(api::METRICS) && !answer.body.is_empty() {
-            answer
-                .body
-                .extend_from_slice(self.shared.metrics.text(self.feed().count()).as_bytes());
+        if known.is_none()
+            && let Some(settings) = work.known_settings()
+        {
+            self.settings.replace(Some((started, settings)));
         }
+        self.shared.worker.deliver(work.take_deliveries());
         answer
     }
 
-    /// The configuration.
-    pub fn constants(&self) -> &BTreeMap<String, String> {
-        &self.shared.constants
+    /// What all threads share.
+    pub fn shared(&self) -> &Shared {
+        &self.shared
     }
 
     /// The connections to the database.
