@@ -19,11 +19,7 @@ pub struct Asked<'a> {
 impl<'a> Asked<'a> {
     /// A request from an address.
     pub fn new(shared: &'a Shared, parts: &'a Parts, address: IpAddr) -> Self {
-        Self {
-            shared,
-            parts,
-            address,
-        }
+        Self { shared, parts, address }
     }
 }
 
