@@ -1,4 +1,4 @@
-//! How much memory exports take: as much for many rows as for few.
+//! How much memory exports and messages to all take: as much for many rows as for few.
 //!
 //! `tests/support/mariadb cargo test --test memory`. On its own, since it looks at the memory of the whole process.
 
@@ -8,9 +8,10 @@
 mod support;
 
 use std::fs;
+use std::path::Path;
 use std::sync::Mutex;
 
-use sb::contract::Value;
+use sb::contract::{Value, json};
 use support::bench::Installation;
 use support::case::Given;
 use support::core::Core;
@@ -29,13 +30,27 @@ fn peak() -> usize {
 /// Calls a function on a database that `sql` fills; how much memory it took more than at its beginning, in KiB, and how
 /// long the file is that it wrote.
 fn measure(test: &str, sql: &[&str], name: &str, arguments: &[Value]) -> (usize, u64) {
+    measure_and_look(test, sql, name, arguments, |url, _, folder| {
+        let file = url.as_str().unwrap().rsplit('/').next().unwrap();
+        fs::metadata(folder.join("uploads").join(file)).unwrap().len()
+    })
+}
+
+/// The same with something else that is looked at afterwards: the result, the database, the folder of the installation.
+fn measure_and_look<T>(
+    test: &str,
+    sql: &[&str],
+    name: &str,
+    arguments: &[Value],
+    look: impl FnOnce(&Value, &mut Database, &Path) -> T,
+) -> (usize, T) {
     let turn = TURN.lock().unwrap();
     let server = Server::of_environment().unwrap();
     let given = Given {
         sql: sql.iter().map(|&sql| sql.to_owned()).collect(),
         ..Given::default()
     };
-    let database = Database::create(&server, test, &given).unwrap();
+    let mut database = Database::create(&server, test, &given).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let mut installation = Installation::of(&server, &database);
     let path = folder.path().to_str().unwrap().to_owned();
@@ -46,13 +61,12 @@ fn measure(test: &str, sql: &[&str], name: &str, arguments: &[Value]) -> (usize,
     core.call("sb_count_users", []).unwrap();
     fs::write("/proc/self/clear_refs", "5").unwrap();
     let before = peak();
-    let url = core.call(name, arguments.iter().cloned()).unwrap();
+    let result = core.call(name, arguments.iter().cloned()).unwrap();
     let taken = peak() - before;
-    let file = url.as_str().unwrap().rsplit('/').next().unwrap().to_owned();
-    let length = fs::metadata(folder.path().join("uploads").join(file)).unwrap().len();
+    let seen = look(&result, &mut database, folder.path());
     database.drop();
     drop(turn);
-    (taken, length)
+    (taken, seen)
 }
 
 #[test]
@@ -88,6 +102,42 @@ fn an_export_of_many_users() {
     assert!(length > 6_000_000, "{length} bytes");
     let (of_many, length) = measure("many users", &many, "sb_csv_users", &[]);
     assert!(length > 48_000_000, "{length} bytes");
+    assert!(
+        of_many < 20 * 1024 && of_many < of_few + 5 * 1024,
+        "{of_few} and {of_many} KiB"
+    );
+}
+
+#[test]
+fn a_message_to_all_by_email() {
+    let outbox = "CREATE TABLE sb_outbox (id BIGINT NOT NULL AUTO_INCREMENT PRIMARY KEY, channel VARCHAR(20) NOT NULL,
+        event VARCHAR(50) NOT NULL, target VARCHAR(191), payload MEDIUMTEXT NOT NULL, state TINYINT NOT NULL DEFAULT 0,
+        attempts TINYINT NOT NULL DEFAULT 0, next_try DATETIME NOT NULL, claim BINARY(16), failure VARCHAR(191),
+        created DATETIME NOT NULL)";
+    let settings = r#"UPDATE sb_settings SET value = '{"email-server-host":["127.0.0.1","text"],
+        "email-server-port":["1","text"],"email-server-from":["chat@support.example","text"]}' WHERE name = 'settings'"#;
+    let first = "INSERT INTO sb_users (id, first_name, last_name, email, user_type, creation_time, token)
+        VALUES (100, 'One', 'Of many', 'first@crowd.example', 'user', '2026-03-01 00:00:00', UUID())";
+    let twice = "INSERT INTO sb_users (first_name, last_name, email, user_type, creation_time, token)
+        SELECT 'One', 'Of many', CONCAT(UUID(), '@crowd.example'), 'user', '2026-03-01 00:00:00', UUID()
+        FROM sb_users WHERE id >= 100";
+    let arguments = ["all".into(), "x".repeat(10_000).into(), "News".into()];
+    let take = |name: &str, times: usize| {
+        let sql: Vec<&str> = [outbox, settings, first]
+            .into_iter()
+            .chain(vec![twice; times])
+            .collect();
+        measure_and_look(name, &sql, "sb_direct_message", &arguments, |_, database, _| {
+            let rows = database
+                .rows("SELECT CAST(COUNT(*) AS CHAR) AS emails FROM sb_outbox")
+                .unwrap();
+            json::encode(&rows)
+        })
+    };
+    let (of_few, emails) = take("few e-mails", 9);
+    assert_eq!(emails, r#"[{"emails":"515"}]"#);
+    let (of_many, emails) = take("many e-mails", 12);
+    assert_eq!(emails, r#"[{"emails":"4099"}]"#);
     assert!(
         of_many < 20 * 1024 && of_many < of_few + 5 * 1024,
         "{of_few} and {of_many} KiB"

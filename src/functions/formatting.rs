@@ -537,6 +537,14 @@ mod tests {
     use super::*;
 
     #[test]
+    fn whatsapp_gets_its_own_marks() {
+        let message = "*a* __b__ ~c~ `*d*`\n```\ne\n``` __f 2*3 https://a.example/__x";
+        let written = "*a* _b_ ~c~ `*d*`\n```e``` __f 2*3 https://a.example/__x";
+        assert_eq!(to_whatsapp(message), written);
+        assert_eq!(to_plain("*a* __b__ `c`"), "a b c");
+    }
+
+    #[test]
     fn marks_need_a_partner_and_no_blank_inside() {
         for (message, html) in [
             (

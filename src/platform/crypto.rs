@@ -24,6 +24,8 @@ pub enum Purpose {
     Caller,
     /// The login data that a browser keeps.
     Login,
+    /// What outside services have given to all processes.
+    Token,
 }
 
 impl Purpose {
@@ -31,6 +33,7 @@ impl Purpose {
         match self {
             Self::Caller => "sb/encryption",
             Self::Login => "sb/login",
+            Self::Token => "sb/token",
         }
     }
 }

@@ -66,10 +66,16 @@ fn answer(request: &Received, number: usize) -> (u16, Value) {
     let fault = match known {
         None => Some((20001, "the body is no form".to_owned())),
         Some(Err(error)) => Some((20001, error)),
-        Some(Ok(())) if !Regex::new(r"^\+[1-9][0-9]{6,14}$").unwrap().is_match(&text("To")) => Some((
-            21211,
-            format!("The 'To' number {} is not a valid phone number.", text("To")),
-        )),
+        Some(Ok(()))
+            if !Regex::new(r"^(whatsapp:)?\+[1-9][0-9]{6,14}$")
+                .unwrap()
+                .is_match(&text("To")) =>
+        {
+            Some((
+                21211,
+                format!("The 'To' number {} is not a valid phone number.", text("To")),
+            ))
+        }
         Some(Ok(())) if text("From").is_empty() && text("MessagingServiceSid").is_empty() => {
             Some((21603, "A 'From' phone number is required.".to_owned()))
         }

@@ -58,6 +58,7 @@ enum Rest {
     /// All above an id.
     All(u32),
     These(std::vec::IntoIter<UserId>),
+    Nobody,
 }
 
 /// One who gets the message.
@@ -112,6 +113,7 @@ pub(super) async fn direct_message(
     };
     let mut rest = match user_ids {
         Recipients::All => Rest::All(0),
+        Recipients::Users(ids) if ids.is_empty() => Rest::Nobody,
         Recipients::Users(mut ids) => {
             ids.sort_unstable();
             ids.dedup();
@@ -119,12 +121,13 @@ pub(super) async fn direct_message(
         }
     };
     let mut refusal = None;
-    while let Some(users) = rest.page(cx).await? {
+    while !rest.is_nobody() {
+        let users = rest.page(cx).await?;
         match &letter {
             Some(letter) => letter.send(&users).await?,
             None => direct.write_to(&users, &mut refusal).await?,
         }
-        if !rest.is_empty() {
+        if !rest.is_nobody() {
             deliveries::make_room(cx).await?;
         }
     }
@@ -132,39 +135,36 @@ pub(super) async fn direct_message(
 }
 
 impl Rest {
-    /// The next who get it; `None` when everybody has it.
-    async fn page(&mut self, cx: &Context<'_>) -> Result<Option<Vec<Recipient>>> {
+    /// The next who get it.
+    async fn page(&mut self, cx: &Context<'_>) -> Result<Vec<Recipient>> {
         let mut statement = Builder::new(USERS, params![]);
         match self {
             Self::All(last) => {
                 statement.add(CUSTOMERS, params![*last, PAGE]);
             }
             Self::These(ids) => {
-                let ids: Vec<UserId> = ids.take(PAGE as usize).collect();
-                if ids.is_empty() {
-                    return Ok(None);
-                }
-                statement.add(THESE, params![]).list(ids);
+                statement.add(THESE, params![]).list(ids.take(PAGE as usize));
             }
+            Self::Nobody => return Ok(Vec::new()),
         }
         let (sql, params) = statement.finish();
         let rows: Vec<Row> = cx.database()?.rows(sql, params).await?;
         let users: Vec<Recipient> = rows.into_iter().map(Recipient::from).collect();
-        if let Self::All(last) = self {
-            match users.last() {
-                Some(user) => *last = user.id.number(),
-                None => return Ok(None),
-            }
+        let is_last = match self {
+            Self::All(_) => users.len() < PAGE as usize,
+            Self::These(ids) => ids.len() == 0,
+            Self::Nobody => true,
+        };
+        if is_last {
+            *self = Self::Nobody;
+        } else if let (Self::All(last), Some(user)) = (self, users.last()) {
+            *last = user.id.number();
         }
-        Ok(Some(users))
+        Ok(users)
     }
 
-    /// Whether everybody had their turn, as far as it is known without asking.
-    fn is_empty(&self) -> bool {
-        match self {
-            Self::All(_) => false,
-            Self::These(ids) => ids.len() == 0,
-        }
+    const fn is_nobody(&self) -> bool {
+        matches!(self, Self::Nobody)
     }
 }
 

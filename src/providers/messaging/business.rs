@@ -35,7 +35,7 @@ pub async fn business(cx: &Context<'_>, message: &Message) -> Result<()> {
     let tokens = cx.service("business-messages-token", &standard).await?;
     let grant = Grant::Account(account);
     let name = format!("business-messages-token/{}", grant.digest()?);
-    let renew = async || grant.token(&tokens, TOKENS, SCOPE, cx.now()).await;
+    let renew = async |_: Option<&SecretString>| grant.token(&tokens, TOKENS, SCOPE, cx.now()).await;
     let service = cx.service("business-messages", ADDRESS).await?;
     let path = ["v1", "conversations", &message.to, "messages"];
     for (index, part) in parts(&message.text(), TEXT_LIMIT, |_| 1).into_iter().enumerate() {

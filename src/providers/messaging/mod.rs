@@ -186,22 +186,25 @@ async fn send<'a>(
 }
 
 /// Asks with the token that the process keeps under a name; with a new one where there is none, or where it has ended
-/// before its time.
+/// before its time. Who gives a new one is told which has ended.
 async fn with_token(
     cx: &Context<'_>,
     name: &str,
-    renew: impl AsyncFn() -> Result<Token>,
+    renew: impl AsyncFn(Option<&SecretString>) -> Result<Token>,
     ask: impl AsyncFn(&SecretString) -> Result<Answer>,
     has_ended: impl Fn(&Answer) -> bool,
 ) -> Result<(Answer, SecretString)> {
-    if let Some(token) = cx.kept().get(name) {
-        let answer = ask(&token).await?;
+    let kept = cx.kept().get(name);
+    if let Some(token) = &kept {
+        let answer = ask(token).await?;
         if !has_ended(&answer) {
-            return Ok((answer, token));
+            return Ok((answer, token.clone()));
         }
     }
     // Whatever became of the request for a token, nothing was sent yet.
-    let token = renew().await.map_err(|error| error.with_outcome(Outcome::NotDone))?;
+    let token = renew(kept.as_ref())
+        .await
+        .map_err(|error| error.with_outcome(Outcome::NotDone))?;
     cx.kept().keep(name.to_owned(), token.text.clone(), token.life);
     Ok((ask(&token.text).await?, token.text))
 }

@@ -80,7 +80,7 @@ mod tests {
             key: "xvz1evFS4wEEPTGEFPHBog".into(),
             key_secret: "kAcSOqF21Fu85e7zjz7ZN2U4ZRhfV3WpwPAoE3Z7kBw".into(),
             token: "370773112-GmHxMAgYyLbNEtIKZeRNFsMKPR9EyMZeS9weJAEb".into(),
-            token_secret: "LswwdoUaIvS8ltyTt5jkRh4J50vUPVHHW2YPi5kE".into(),
+            token_secret: "LswwdoUaIvS8ltyTt5jkRh4J50vUPVVHtR2YPi5kE".into(),
         };
         let fields = [
             ("include_entities", "true"),
@@ -92,7 +92,7 @@ mod tests {
             ("oauth_version", "1.0"),
             ("status", "Hello Ladies + Gentlemen, a signed OAuth request!"),
         ];
-        let base = base("POST", "https://api.twitter.com/1.1/statuses/update.json", &fields);
-        assert_eq!(credentials.signature(&base).unwrap(), "hCtSmYh+iHYCEqBWrE7C7hYmqUk=");
+        let base = base("POST", "https://api.twitter.com/1/statuses/update.json", &fields);
+        assert_eq!(credentials.signature(&base).unwrap(), "tnnArxj06cWHq44gCs1OSKk/jLY=");
     }
 }

@@ -1,6 +1,9 @@
 //! WeChat: messages of customer service of an official account.
+//!
+//! An account has one access token: a new one ends that before it, and few are given in a day. So all processes of an
+//! installation share it, encrypted in a row of the settings.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
 use secrecy::{ExposeSecret, SecretString};
@@ -9,8 +12,9 @@ use super::media::Image;
 use super::{Card, File, Message, Part, active, error_code, secret, taken, text, with_token};
 use crate::contract::error::Result;
 use crate::contract::{Key, Value, json};
+use crate::platform::Context;
+use crate::platform::crypto::{self, Purpose};
 use crate::platform::http::{self, Answer, Body, Method, Request, Service};
-use crate::platform::{Context, crypto};
 use crate::providers::Outside;
 use crate::providers::oauth::Token;
 use crate::providers::parts::parts;
@@ -40,6 +44,9 @@ const MARGIN: Duration = Duration::from_mins(1);
 const SEND: [&str; 4] = ["cgi-bin", "message", "custom", "send"];
 const UPLOAD: [&str; 3] = ["cgi-bin", "media", "upload"];
 const TOKEN: [&str; 2] = ["cgi-bin", "token"];
+
+/// The row of the token: `{"of", "token", "until"}`, of which account, encrypted, in Unix time.
+const TOKEN_ROW: &str = "wechat-token";
 
 /// An official account.
 struct Account<'a> {
@@ -124,12 +131,61 @@ impl<'a> Account<'a> {
             let request = request().query("access_token", token.expose_secret().to_owned());
             self.service.send(request).await
         };
-        let (answer, token) = with_token(self.cx, &self.name, async || self.token().await, ask, has_ended).await?;
+        let (answer, token) = with_token(
+            self.cx,
+            &self.name,
+            async |ended| self.token(ended).await,
+            ask,
+            has_ended,
+        )
+        .await?;
         taken(&self.service, &answer, &[&token, &self.password])
     }
 
-    /// A new access token.
-    async fn token(&self) -> Result<Token> {
+    /// The token that the installation has, unless it is the one that has ended; or else a new one.
+    async fn token(&self, ended: Option<&SecretString>) -> Result<Token> {
+        let shared = self.shared_token().await?;
+        let is_other = |token: &Token| ended.is_none_or(|ended| ended.expose_secret() != token.text.expose_secret());
+        if let Some(token) = shared.filter(is_other) {
+            return Ok(token);
+        }
+        let token = self.new_token().await?;
+        self.share(&token).await?;
+        Ok(token)
+    }
+
+    async fn shared_token(&self) -> Result<Option<Token>> {
+        let Some(row) = self.cx.stored(TOKEN_ROW).await? else {
+            return Ok(None);
+        };
+        let at = |name: &'static str| row.get(&Key::from(name));
+        let is_own = at("of").and_then(Value::as_str) == Some(&self.name);
+        let Some(Value::Int(until)) = at("until").filter(|_| is_own) else {
+            return Ok(None);
+        };
+        let left = u64::try_from(until - self.cx.now().and_utc().timestamp()).unwrap_or_default();
+        let sealed = at("token").and_then(Value::as_bytes).unwrap_or_default();
+        let text = self.cx.keys().await?.decrypt(Purpose::Token, sealed);
+        let text = text.and_then(|text| String::from_utf8(text).ok());
+        Ok(text.filter(|_| left > 0).map(|text| Token {
+            text: text.into(),
+            life: Duration::from_secs(left),
+        }))
+    }
+
+    async fn share(&self, token: &Token) -> Result<()> {
+        let sealed = self.cx.keys().await?;
+        let sealed = sealed.encrypt(Purpose::Token, token.text.expose_secret().as_bytes())?;
+        let life = i64::try_from(token.life.as_secs()).unwrap_or_default();
+        let row = Value::map([
+            ("of", self.name.as_str().into()),
+            ("token", sealed.into()),
+            ("until", (self.cx.now().and_utc().timestamp() + life).into()),
+        ]);
+        self.cx.store(BTreeMap::from([(TOKEN_ROW.to_owned(), row)])).await
+    }
+
+    async fn new_token(&self) -> Result<Token> {
         let request = Request::new(Method::GET, &TOKEN)
             .query("grant_type", "client_credential")
             .query("appid", self.id.as_str())
