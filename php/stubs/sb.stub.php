@@ -147,7 +147,7 @@ function sb_get_users($sorting = ["creation_time", "DESC"], $user_types = [], $s
 function sb_get_new_users($datetime) {}
 
 /**
- * Returns the users who were active within the last 30 seconds.
+ * Returns the users who were active within the last 30 seconds, or are connected to the realtime push service.
  *
  * @param array{string, string}|string $sorting the column to sort by, largest first; see sb_get_users
  * @param bool $agents true for agents and admins only
@@ -427,7 +427,7 @@ function sb_set_typing($user_id = false, $conversation_id = false, $source = fal
 function sb_is_online($datetime) {}
 
 /**
- * Says whether a user was active within the last 30 seconds.
+ * Says whether a user was active within the last 30 seconds, or is connected to the realtime push service.
  *
  * @param int|string $user_id the user
  * @return bool|SBError
@@ -435,7 +435,8 @@ function sb_is_online($datetime) {}
 function sb_is_user_online($user_id) {}
 
 /**
- * Says whether at least one agent or admin was active within the last 30 seconds.
+ * Says whether at least one agent or admin was active within the last 30 seconds, or is connected to the realtime push
+ * service.
  *
  * @return bool|SBError
  */
@@ -692,6 +693,61 @@ function sb_delete_message($message_id) {}
  * @errors conversation-not-found, user-not-found; SBError security-error; the text of a database error
  */
 function sb_close_message($conversation_id, $bot_id = false) {}
+
+/**
+ * Sends a message to many users: one to each.
+ *
+ * Without a subject it is a chat message of the active agent, else of the bot, in the user's newest conversation that
+ * is not in the trash, or in a new one, which then waits for the user (status code 1). Where the conversation comes
+ * from a platform it leaves by that, as by sb_messaging_platforms_send_message: as a text message where it comes from
+ * one. No notification follows. With a subject it is an e-mail to each user who has an address, by the outbox; while
+ * email-piping is active an answer to it is added to the user's newest conversation.
+ *
+ * In message and subject {user_name}, {user_email}, {agent_name} and {agent_email} are filled in; {recipient_name} and
+ * {sender_name} are the same names.
+ *
+ * Users are written to in pages of 200, so that the memory does not grow with their number. Of more than 200, what is
+ * in the outbox leaves by sb serve or sb_cron_jobs.
+ *
+ * Needs authority: an active agent or admin, or SB_FORCE_ADMIN.
+ *
+ * @param list<int|string>|string $user_ids the users as a list or between commas, or all for every visitor, lead and
+ *     user; an unknown id is passed over
+ * @param string $message the text, up to 65,535 bytes; of an e-mail it may be HTML
+ * @param string $subject the subject of an e-mail, up to 998 characters
+ * @return true|'empty-message'|array<string, mixed>|string|SBError
+ * @errors empty-message; SBError security-error, too-long, configuration, email-error, no-recipient: one user who
+ *     cannot be reached keeps no other from the message, and the first failure is given at the end, as by
+ *     sb_messaging_platforms_send_message; the text of a database error
+ */
+function sb_direct_message($user_ids, $message, $subject = false) {}
+
+/**
+ * Sends a message to the user of a conversation by the platform that it comes from.
+ *
+ * | source | platform | where the user is | files and shortcodes | |---|---|---|---| | wa | WhatsApp, by its own API
+ * or, with whatsapp-provider sms, by the service of text messages | detail phone | images, videos, sounds, documents;
+ * buttons as buttons or a list, cards as image and text | | fb | Messenger | facebook-id | files of all kinds; quick
+ * replies, templates | | ig | Instagram | instagram-id | images, videos, sounds; quick replies, templates | | tw |
+ * direct messages of X | microblog-id, twitter-id | images | | wc | WeChat | wechat-id | images; cards with a link as
+ * articles | | tx | text message | phone | ten files | | em | e-mail, by the outbox, in the thread of the conversation
+ * | its e-mail address | links | | gb | Business Messages, which has ended | business-messages-id | | | tk | ticket:
+ * nothing leaves | | |
+ *
+ * What a platform has no form for is said in words: a button as a line, a card as its image and its text, a file as
+ * its link. A long text is several messages. A message of unknown fate is not sent again.
+ *
+ * Needs authority: an active agent or admin, or SB_FORCE_ADMIN.
+ *
+ * @param string $message the text, up to 65,535 bytes
+ * @param int|string $conversation_id the conversation
+ * @param int|string $message_id the message of the conversation that it is: its attachments are sent too, and it is
+ *     sent once; its payload then says so, under sent-to
+ * @return bool|'conversation-not-found'|'message-not-found'|'empty-message'|array<string, mixed>|string|SBError true; false when the conversation comes from no platform; or the platform's own error response
+ * @errors conversation-not-found, message-not-found, empty-message; SBError security-error, configuration,
+ *     no-recipient, too-long; the text of a failed connection
+ */
+function sb_messaging_platforms_send_message($message, $conversation_id, $message_id = false) {}
 
 /**
  * Sends a message to the team-messaging app: to the channel of a user, which is made when there is none and which the
@@ -1468,6 +1524,80 @@ function sb_shop_payment_methods() {}
  */
 function sb_shop_shipping_locations($country_code = false) {}
 
+// Realtime push integration
+
+/**
+ * Sends a push notification to the devices of users, agents or both.
+ *
+ * A device subscribes to interests: the id of its user, agents or users, and all. Agents and admins are notified while
+ * the setting push-notifications-active is on, visitors, leads and users while push-notifications-users-active is; an
+ * interest of one's own and all, while either is. A click opens the conversation: for agents the page admin.php, for
+ * one user the page that the user was on last.
+ *
+ * Limits: 200 characters of the title and 1,000 of the message are sent; a hundred interests go together, more in
+ * several requests. A notification of unknown fate is not sent again.
+ *
+ * @param string $title the title
+ * @param string $message the text; when there is none, the names of the attachments
+ * @param string $icon the URL of a picture; not given: the setting notifications-icon
+ * @param list<int|string>|int|string $interest who gets it: the id of a user or agent, a list of ids, agents, users,
+ *     all, or an interest of one's own: 1 to 164 letters, digits and -_=@,.;
+ * @param int|string $conversation_id the conversation that a click opens
+ * @param int|string $user_id who wrote the message; the page's service worker is told, and of the conversation
+ * @param list<mixed>|string $attachments list of [name, http(s) link]; the service worker is told of the first picture
+ * @return array{publishId: string}|false|'invalid-attachment'|SBError the service's answer, of several requests the first one's; false when there is nobody to notify, or notifications are off
+ * @errors invalid-attachment; SBError configuration; push-notifications-error with the service's text, or because it
+ *     cannot be reached
+ */
+function sb_push_notification($title, $message, $icon = "", $interest = false, $conversation_id = false, $user_id = false, $attachments = false) {}
+
+/**
+ * Triggers an event on a channel of the push service.
+ *
+ * Clients hear of it that have subscribed to the channel. Limits: 200 characters for the event's name; 10 KiB of JSON,
+ * where the service has no other limit. An event whose fate is not known is not triggered again.
+ *
+ * @param string $channel the channel: 1 to 164 letters, digits and -_=@,.;
+ * @param string $event the event's name
+ * @param array<array-key, mixed>|string $data what is told with it
+ * @return true|SBError
+ * @errors SBError realtime-not-active, configuration, invalid-channel, invalid-event; realtime-error with the
+ *     service's text, or because it cannot be reached
+ */
+function sb_realtime_trigger($channel, $event, $data = []) {}
+
+/**
+ * Returns the users and agents who are connected to the push service: on the channels presence-agents and
+ * presence-users, agents first.
+ *
+ * @return list<array{id: string}>|SBError nobody while the integration is off
+ * @errors SBError as of sb_realtime_trigger
+ */
+function sb_realtime_get_online_users() {}
+
+/**
+ * Says whether at least one agent or admin is connected to the push service: on the channel presence-agents.
+ *
+ * @return bool|SBError false while the integration is off
+ * @errors SBError as of sb_realtime_trigger
+ */
+function sb_realtime_agents_online() {}
+
+/**
+ * Says whether the realtime push integration is switched on: the setting realtime-active.
+ *
+ * @return bool|SBError
+ */
+function sb_realtime_active() {}
+
+/**
+ * Says whether the realtime push integration is ready: switched on, with the settings realtime-id, realtime-key and
+ * realtime-secret. Nothing else needs to be initialised, and the service is not asked.
+ *
+ * @return bool|SBError
+ */
+function sb_realtime_init() {}
+
 // Notifications and messaging
 
 /**
@@ -1514,6 +1644,34 @@ function sb_email($recipient_id, $message, $attachments = [], $sender_id = -1) {
  *     the address, the subject or the suffix holds a line break, or email-server is not set
  */
 function sb_email_send($to, $subject, $message, $sender_suffix = "") {}
+
+/**
+ * Fetches new e-mails from the mailboxes of the setting email-piping, and adds them to conversations as messages.
+ *
+ * It runs at most once a minute, on one server of an installation; sb_cron_jobs calls it for the mailboxes whose
+ * email-piping-disable-cron is off. A run ends after 30 seconds, and the next one goes on. By IMAP e-mails are marked
+ * as read when they are taken in; nothing is removed from a mailbox. What was unread, by POP3 written, in the two days
+ * before a mailbox is read for the first time is taken in too.
+ *
+ * An e-mail belongs to the conversation whose mark it carries, in Reply-To or among its references, or whose e-mails
+ * it answers, when its sender is the one who got that mark: the conversation's user, or one of the staff. Any other
+ * opens a conversation of source em, in the department of the mailbox, with the subject as its title: of a known
+ * customer, of who answers a conversation from another address, and with email-piping-all of everyone; a new sender
+ * becomes a lead. From answers the quoted e-mail and the signature are taken off; lines that somebody answered between
+ * stay.
+ *
+ * Left in the mailbox, unread: answers that programs gave, newsletters and mailing lists, what we sent ourselves, and
+ * e-mails that came before, by their id. A report that an e-mail of ours was not delivered becomes the mark
+ * email-failure {recipient, status, text, time} in the payload of the message that it told of.
+ *
+ * Limits: 20 MiB for an e-mail, of a longer one its beginning is taken in; 20 attachments, of the kinds that uploads
+ * may have; a text longer than a message is attached as a file.
+ *
+ * @param bool $force whether to run though less than a minute has passed
+ * @return true|SBError
+ * @errors SBError email-error with the text of the mail server, when a mailbox cannot be read; the others are
+ */
+function sb_email_piping($force = false) {}
 
 /**
  * Sends a text message.
