@@ -8,8 +8,8 @@ TARGET := $(or $(CARGO_TARGET_DIR),target)
 # What building, testing and measuring need of Debian 12.
 PACKAGES := build-essential ca-certificates chromium clang curl debootstrap dovecot-imapd dovecot-pop3d \
 	fonts-dejavu-core fonts-noto-color-emoji libclang-dev libprotobuf-dev libssl-dev mariadb-server nginx-light \
-	php8.2-cli php8.2-dev php8.2-fpm php8.2-mysql php8.2-opcache phpunit pkg-config protobuf-compiler python3 \
-	python3-venv valgrind wrk
+	php-phpstan-phpdoc-parser php8.2-cli php8.2-dev php8.2-fpm php8.2-mysql php8.2-opcache phpunit pkg-config \
+	protobuf-compiler python3 python3-venv valgrind wrk
 # Debian's Node.js is hundreds of packages: another will do.
 PACKAGES += $(if $(shell command -v npm),,nodejs npm)
 
