@@ -26,7 +26,7 @@ MDBOOK_VERSION := 0.5.4
 REALTIME_SERVER := $(TOOLS)/bin/sockudo
 REALTIME_SERVER_VERSION := 5.2.0
 
-.PHONY: help deps build test test-mysql realtime-server lint audit demo serve examples bench docs gen install clean
+.PHONY: help deps build test test-mysql test-php84 realtime-server lint audit demo serve examples bench docs gen install clean
 
 help: ## list the targets
 	@grep -E '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -60,6 +60,10 @@ realtime-server: $(REALTIME_SERVER) ## build a real server of the realtime proto
 $(REALTIME_SERVER):
 	CARGO_PROFILE_DEV_DEBUG=false cargo install --quiet --locked --debug --root $(TOOLS) \
 	  --version $(REALTIME_SERVER_VERSION) --no-default-features --features local sockudo
+
+test-php84: deps ## run the PHP tests on PHP 8.4, from Debian 13 in a folder of its own (as root)
+	eval "$$(tests/support/php84)" && CARGO_TARGET_DIR=$(TARGET)/php84/target cargo build --release $(EXTENSION)
+	tests/support/php84 tests/php/run $(TARGET)/php84/target/release/libsb_php.so
 
 lint: $(CARGO_DENY) ## check form, warnings, PHP syntax and licences
 	cargo fmt --all --check
