@@ -8,8 +8,8 @@ TARGET := $(or $(CARGO_TARGET_DIR),target)
 # What building, testing and measuring need of Debian 12.
 PACKAGES := build-essential ca-certificates chromium clang curl debootstrap dovecot-imapd dovecot-pop3d \
 	fonts-dejavu-core fonts-noto-color-emoji libclang-dev libprotobuf-dev libssl-dev mariadb-server nginx-light \
-	php8.2-cli php8.2-dev php8.2-fpm php8.2-mysql php8.2-opcache phpunit pkg-config protobuf-compiler python3 \
-	python3-venv valgrind wrk
+	php-phpstan-phpdoc-parser php8.2-cli php8.2-dev php8.2-fpm php8.2-mysql php8.2-opcache phpunit pkg-config \
+	protobuf-compiler python3 python3-venv valgrind wrk
 # Debian's Node.js is hundreds of packages: another will do.
 PACKAGES += $(if $(shell command -v npm),,nodejs npm)
 
@@ -26,7 +26,8 @@ MDBOOK_VERSION := 0.5.4
 REALTIME_SERVER := $(TOOLS)/bin/sockudo
 REALTIME_SERVER_VERSION := 5.2.0
 
-.PHONY: help deps build test test-mysql realtime-server lint audit demo serve examples bench docs gen install clean
+.PHONY: help deps build test test-mysql test-php84 realtime-server lint audit demo serve examples \
+	bench docs gen package install clean
 
 help: ## list the targets
 	@grep -E '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -49,6 +50,8 @@ test: deps build ## run all tests, against a private MariaDB
 	tests/php/run
 	tests/capi/run
 	tests/browser/run
+	tests/five-minutes
+	packaging/try
 
 test-mysql: ## run the Rust tests against a private MySQL 9, by its socket and by TCP (as root)
 	tests/support/mysql9 cargo test $(LIBRARY)
@@ -60,6 +63,10 @@ realtime-server: $(REALTIME_SERVER) ## build a real server of the realtime proto
 $(REALTIME_SERVER):
 	CARGO_PROFILE_DEV_DEBUG=false cargo install --quiet --locked --debug --root $(TOOLS) \
 	  --version $(REALTIME_SERVER_VERSION) --no-default-features --features local sockudo
+
+test-php84: deps ## run the PHP tests on PHP 8.4, from Debian 13 in a folder of its own (as root)
+	eval "$$(tests/support/php84)" && CARGO_TARGET_DIR=$(TARGET)/php84/target cargo build --release $(EXTENSION)
+	tests/support/php84 tests/php/run $(TARGET)/php84/target/release/libsb_php.so
 
 lint: $(CARGO_DENY) ## check form, warnings, PHP syntax and licences
 	cargo fmt --all --check
@@ -82,7 +89,7 @@ demo: deps build ## a conversation between a user and an agent, from PHP to a pr
 serve: build ## a visitor and an agent side by side in the browser, beside a private database
 	examples/chat/run
 
-examples: build ## build and run the examples for C, Python and Node.js (with npm)
+examples: deps build ## build and run the examples for C, Python and Node.js (with npm)
 	examples/run
 
 bench: build ## measure against mysqli and plain PHP
@@ -100,6 +107,9 @@ $(MDBOOK):
 gen: ## write what is generated from the catalog: the PHP stub and docs/functions.md
 	cargo run --quiet --release $(LIBRARY) --bin sb -- stubs
 
+package: build ## make the Debian package, the archive for PIE and the package of the stub: target/package
+	packaging/build $(TARGET)/package
+
 # A relative DESTDIR is one of the project's folder.
 ROOT = $(if $(DESTDIR),$(abspath $(DESTDIR)))
 
@@ -116,6 +126,8 @@ install: ## install what was built; honours DESTDIR, PREFIX and PHP_CONFIG
 	install -D -m 644 $(TARGET)/release/libsb.so "$(ROOT)$(PREFIX)/lib/libsb.so"
 	install -D -m 644 include/sb.h "$(ROOT)$(PREFIX)/include/sb.h"
 	install -D -m 755 $(TARGET)/release/sb "$(ROOT)$(PREFIX)/bin/sb"
+	install -d "$(ROOT)$(PREFIX)/share/man/man1"
+	$(TARGET)/release/sb man "$(ROOT)$(PREFIX)/share/man/man1"
 	cd include && find . -type f ! -name sb.h -exec install -D -m 644 {} "$(ROOT)$(PREFIX)/share/sb/include/{}" \;
 
 clean: ## remove everything that was built

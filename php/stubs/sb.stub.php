@@ -90,8 +90,8 @@ function sb_logout() {}
  * Returns the active user: the one of $GLOBALS['SB_LOGIN'], else of the cookie sb-login.
  *
  * @param bool $db true to read the record anew from the database, and to return false when the user is gone
- * @param string $login_app encrypted [id, email] of a user whom the embedding system has logged in; logs the user of
- *     that e-mail address in
+ * @param string|false $login_app encrypted [id, email] of a user whom the embedding system has logged in; logs the
+ *     user of that e-mail address in
  * @return array{array{id: string, profile_image: string|null, first_name: string, last_name: string, email: string|null, user_type: 'visitor'|'lead'|'user'|'agent'|'admin'|'bot', token: string}, string}|false|SBError as sb_login; false when there is none
  */
 function sb_get_active_user($db = false, $login_app = false) {}
@@ -109,7 +109,7 @@ function sb_get_user($user_id, $extra = false) {}
  * Returns the extra details of a user, or the value of one of them.
  *
  * @param int|string $user_id the user
- * @param string $slug the slug of one detail; not given: all details
+ * @param string|false $slug the slug of one detail; not given: all details
  * @param mixed $default what to return when the user does not have that detail
  * @return list<array{slug: string, name: string, value: string}>|string|mixed|SBError
  */
@@ -118,7 +118,7 @@ function sb_get_user_extra($user_id, $slug = false, $default = false) {}
 /**
  * Returns the full name of a user.
  *
- * @param array<array-key, mixed>|string $user a user record; not given: the active user
+ * @param array<array-key, mixed>|string|false $user a user record; not given: the active user
  * @return string|SBError
  */
 function sb_get_user_name($user = false) {}
@@ -133,7 +133,7 @@ function sb_get_user_name($user = false) {}
  *     accents do not count
  * @param int|string $pagination the page, from 1
  * @param bool|list<string>|string $extra true to add all extra details as extra, or a list of slugs
- * @param list<int|string>|string $user_ids only these users
+ * @param list<int|string>|string|false $user_ids only these users
  * @return list<array{id: string, first_name: string, last_name: string, email: string|null, profile_image: string|null, user_type: 'visitor'|'lead'|'user'|'agent'|'admin'|'bot', creation_time: string, last_activity: string|null, department: string|null, token: string}>|SBError
  */
 function sb_get_users($sorting = ["creation_time", "DESC"], $user_types = [], $search = "", $pagination = 1, $extra = false, $user_ids = false) {}
@@ -254,7 +254,7 @@ function sb_update_user($user_id, $settings, $settings_extra = [], $hash_passwor
  * @param int|string $user_id the user
  * @param string $slug a column of sb_add_user's settings, or the slug of an extra detail
  * @param mixed $value the value; an empty one takes a detail away
- * @param string $name the name of an extra detail; not given: the slug in title case
+ * @param string|false $name the name of an extra detail; not given: the slug in title case
  * @return true|'user-not-found'|'duplicate-email'|'invalid-user-type'|SBError
  * @errors user-not-found, duplicate-email, invalid-user-type; SBError invalid-slug for id, token and times, too-long
  */
@@ -306,8 +306,8 @@ function sb_delete_leads() {}
 /**
  * Returns or sets the page that a user is on.
  *
- * @param int|string $user_id the user; not given: the active user
- * @param string $url the page's URL, to set it
+ * @param int|string|false $user_id the user; not given: the active user
+ * @param string|false $url the page's URL, to set it
  * @return string|bool|'user-not-found'|SBError the URL, or false when it is not known; true when it was set
  * @errors user-not-found
  */
@@ -410,8 +410,8 @@ function sb_is_agent_typing($conversation_id) {}
 /**
  * Says that a user types, which is a sign of life too.
  *
- * @param int|string $user_id the user; not given: the active user
- * @param int|string $conversation_id the conversation; not given: the user types no longer
+ * @param int|string|false $user_id the user; not given: the active user
+ * @param int|string|false $conversation_id the conversation; not given: the user types no longer
  * @param mixed $source [code, user id, page id] of an outside channel
  * @return true|'user-not-found'|SBError
  * @errors user-not-found when no user is given and nobody is active
@@ -511,8 +511,8 @@ function sb_get_conversation($user_id, $conversation_id) {}
  *
  * @param int|string $pagination the page, from 1
  * @param int|string|false $status_code a status code, 0 included; not given: the inbox, which is 0, 1 and 2
- * @param int|string $department only this department
- * @param string $source only this source: em, tk, wa, fb, ig, tw, wc, tx or gb
+ * @param int|string|false $department only this department
+ * @param string|false $source only this source: em, tk, wa, fb, ig, tw, wc, tx or gb
  * @return list<array{id: string, user_id: string, message: string, creation_time: string, attachments: list<array{string, string}>|'', status_code: string, payload: array<array-key, mixed>|'', conversation_id: string, first_name: string, last_name: string, profile_image: string|null, user_type: 'visitor'|'lead'|'user'|'agent'|'admin'|'bot', conversation_status_code: string, message_user_type?: 'visitor'|'lead'|'user'|'agent'|'admin'|'bot'}>|'invalid-status-code'|SBError
  * @errors invalid-status-code
  */
@@ -561,7 +561,7 @@ function sb_search_conversations($search) {}
  * title. As sb_get_user_conversations lists them.
  *
  * @param string $search the text, up to 200 characters; case and accents do not count
- * @param int|string $id the user; not given: the active user
+ * @param int|string|false $id the user; not given: the active user
  * @return list<array{id: string, user_id: string, message: string, creation_time: string, attachments: list<array{string, string}>|'', status_code: string, payload: array<array-key, mixed>|'', conversation_id: string, first_name: string, last_name: string, profile_image: string|null, user_type: 'visitor'|'lead'|'user'|'agent'|'admin'|'bot', conversation_status_code: string, message_user_type?: 'visitor'|'lead'|'user'|'agent'|'admin'|'bot'}>|SBError
  */
 function sb_search_user_conversations($search, $id = false) {}
@@ -583,7 +583,7 @@ function sb_sb_get_agents_in_conversation($conversation_id) {}
  * @param int|string $user_id the conversation's user, or an agent or admin; not given: anyone
  * @param int|string $conversation_id the conversation
  * @param int|string $datetime a time YYYY-MM-DD HH:MM:SS in UTC, or the id of a message
- * @param int|string $last_id the id of the newest message that is known already
+ * @param int|string|false $last_id the id of the newest message that is known already
  * @return list<array{id: string, user_id: string, message: string, creation_time: string, attachments: list<array{string, string}>|'', status_code: string, payload: array<array-key, mixed>|'', conversation_id: string, first_name: string, last_name: string, profile_image: string|null, user_type: 'visitor'|'lead'|'user'|'agent'|'admin'|'bot'}>|SBError
  * @errors SBError security-error when the active user is a visitor, lead or user and it is not theirs
  */
@@ -597,8 +597,8 @@ function sb_get_new_messages($user_id, $conversation_id, $datetime, $last_id = f
  * @param string $title up to 191 characters
  * @param int|string $department 1 to 127; -1 for none
  * @param int|string $agent_id the agent it is assigned to; -1 for none
- * @param string $source a code of up to 2 letters: em, tk, wa, fb, ig, tw, wc, tx, gb; false for the chat
- * @param string $extra a text of the source, up to 191 characters
+ * @param string|false $source a code of up to 2 letters: em, tk, wa, fb, ig, tw, wc, tx, gb; false for the chat
+ * @param string|false $extra a text of the source, up to 191 characters
  * @return array{messages: list<array{id: string, user_id: string, message: string, creation_time: string, attachments: list<array{string, string}>|'', status_code: string, payload: array<array-key, mixed>|'', conversation_id: string, first_name: string, last_name: string, profile_image: string|null, user_type: 'visitor'|'lead'|'user'|'agent'|'admin'|'bot'}>, details: array{id: string, user_id: string, first_name: string, last_name: string, profile_image: string|null, user_type: 'visitor'|'lead'|'user'|'agent'|'admin'|'bot', title: string, conversation_time: string, conversation_status_code: string, department: string|null}}|'user-not-found'|'invalid-status-code'|string|SBError
  * @errors user-not-found, invalid-status-code; SBError too-long; the text of a database error
  */
@@ -632,7 +632,7 @@ function sb_update_conversation_status($conversation_id, $status_code) {}
  *
  * @param int|string $conversation_id the conversation
  * @param int|string $department 1 to 127; -1 for none
- * @param string $message what the agents of the new department are told by e-mail; not given: nothing
+ * @param string|false $message what the agents of the new department are told by e-mail; not given: nothing
  * @return true|'conversation-not-found'|string|SBError
  * @errors conversation-not-found; SBError too-long, security-error; the text of a database error
  */
@@ -651,10 +651,10 @@ function sb_update_conversation_department($conversation_id, $department, $messa
  * @param string $message the text, up to 65,535 bytes
  * @param list<mixed>|string $attachments list of [name, http(s) link]
  * @param int|string|false $conversation_status the code that the conversation gets, or skip to leave it
- * @param array<array-key, mixed>|string $payload a map kept with the message; its key event may be delete-message or
- *     open-chat
+ * @param array<array-key, mixed>|string|false $payload a map kept with the message; its key event may be
+ *     delete-message or open-chat
  * @param bool $queue true when the queue is active in the settings
- * @param int|string $recipient_id whose language notifications are written in
+ * @param int|string|false $recipient_id whose language notifications are written in
  * @return array{status: 'success', message-id: int, queue: bool, notifications: list<string>}|string|SBError
  * @errors empty-message, invalid-attachment, invalid-status-code, conversation-not-found, user-not-found; SBError
  *     too-long, security-error; the text of a database error
@@ -665,9 +665,9 @@ function sb_send_message($sender_id, $conversation_id, $message = "", $attachmen
  * Changes a message: what is given of it.
  *
  * @param int|string $message_id the message
- * @param string $message the text, up to 65,535 bytes
+ * @param string|false $message the text, up to 65,535 bytes
  * @param list<mixed>|string $attachments list of [name, http(s) link]; empty: as they are
- * @param array<array-key, mixed>|string $payload a map kept with the message; empty: as it is
+ * @param array<array-key, mixed>|string|false $payload a map kept with the message; empty: as it is
  * @return true|'message-not-found'|'invalid-attachment'|string|SBError
  * @errors message-not-found, invalid-attachment; SBError too-long, security-error; the text of a database error
  */
@@ -688,7 +688,7 @@ function sb_delete_message($message_id) {}
  * conversation stays.
  *
  * @param int|string $conversation_id the conversation
- * @param int|string $bot_id the author; not given: the bot
+ * @param int|string|false $bot_id the author; not given: the bot
  * @return array{status: 'success', message-id: int}|'conversation-not-found'|'user-not-found'|string|SBError
  * @errors conversation-not-found, user-not-found; SBError security-error; the text of a database error
  */
@@ -758,11 +758,12 @@ function sb_messaging_platforms_send_message($message, $conversation_id, $messag
  *
  * @param int|string $user_id the user whose channel it is
  * @param string $full_name the name that the message is shown with
- * @param string $profile_image the http(s) link of the image that it is shown with
+ * @param string|false $profile_image the http(s) link of the image that it is shown with
  * @param string $message the text, up to 65,535 bytes
  * @param list<mixed>|string $attachments list of [name, http(s) link]
- * @param int|string $conversation_id the conversation it belongs to: of its department are the agents who are invited
- * @param string $channel the id of another channel, which gets the message in place of the user's
+ * @param int|string|false $conversation_id the conversation it belongs to: of its department are the agents who are
+ *     invited
+ * @param string|false $channel the id of another channel, which gets the message in place of the user's
  * @return array{'success', string}|'teamchat-not-active'|string|SBError success and the id of the channel
  * @errors teamchat-not-active, user-not-found, conversation-not-found, empty-message, invalid-attachment; SBError
  *     teamchat-error with the service's code, configuration, too-long, security-error; the text of a database error or
@@ -787,11 +788,11 @@ function sb_conversation_security_error($conversation_id) {}
  *
  * @param array<array-key, mixed>|string $settings conversation_id and rating, 1 for positive and 0 for negative; also
  *     as a map within, under settings
- * @param array<array-key, mixed>|string $payload the payload that the message gets, with $message_id
- * @param int|string $message_id the message that asked for the rating
- * @param string $message what the user says to it, up to 65,535 bytes; with $message_id also the new text of that
- *     message
- * @param int|string $user_id who rates; not given: the user of the conversation
+ * @param array<array-key, mixed>|string|false $payload the payload that the message gets, with $message_id
+ * @param int|string|false $message_id the message that asked for the rating
+ * @param string|false $message what the user says to it, up to 65,535 bytes; with $message_id also the new text of
+ *     that message
+ * @param int|string|false $user_id who rates; not given: the user of the conversation
  * @return true|'conversation-not-found'|'invalid-rating'|'message-not-found'|SBError
  * @errors conversation-not-found, invalid-rating, message-not-found, also for a message of another conversation;
  *     SBError too-long, security-error
@@ -813,7 +814,7 @@ function sb_get_rating($user_id) {}
  * Says that an agent answers in a conversation: it is busy for 2 hours, or until the agent opens another one.
  *
  * @param int|string $conversation_id the conversation
- * @param int|string $agent_id the agent; not given: the active user
+ * @param int|string|false $agent_id the agent; not given: the active user
  * @return true|'conversation-not-found'|'user-not-found'|SBError
  * @errors conversation-not-found, user-not-found when no agent is given and nobody is active; SBError security-error
  */
@@ -934,11 +935,11 @@ function sb_db_json_enconde($array) {}
  *
  * What is omitted is taken from the configuration. The message of a failure is the server's, without the password.
  *
- * @param string $name the database
- * @param string $user the database user
- * @param string $password that user's password
- * @param string $host the server, also as host:port
- * @param int|string $port its port
+ * @param string|false $name the database
+ * @param string|false $user the database user
+ * @param string|false $password that user's password
+ * @param string|false $host the server, also as host:port
+ * @param int|string|false $port its port
  * @return true|string
  */
 function sb_db_check_connection($name = false, $user = false, $password = false, $host = false, $port = false) {}
@@ -974,7 +975,7 @@ function sb_get_translations() {}
 /**
  * Returns the translations of one language.
  *
- * @param string $language its code; not given: the language of the active user
+ * @param string|false $language its code; not given: the language of the active user
  * @return array{name: string, front: array<string, string>, admin: array<string, string>, 'admin/js': array<string, string>, 'admin/settings': array<string, string>}|false|SBError false when the language has no file
  */
 function sb_get_translation($language = false) {}
@@ -996,7 +997,7 @@ function sb_save_translations($translations) {}
 /**
  * Returns the language of a user.
  *
- * @param int|string $user_id the user; not given: the active user
+ * @param int|string|false $user_id the user; not given: the active user
  * @return string|SBError the code of the detail language, else of browser_language, else of the browser of this request, else en
  */
 function sb_get_user_language($user_id = false) {}
@@ -1004,7 +1005,7 @@ function sb_get_user_language($user_id = false) {}
 /**
  * Returns the language of the admin area.
  *
- * @param int|string $user_id the agent or admin; not given: the active user
+ * @param int|string|false $user_id the agent or admin; not given: the active user
  * @return string|SBError the code as of sb_get_user_language; en without the setting admin-auto-translations
  */
 function sb_get_admin_language($user_id = false) {}
@@ -1024,12 +1025,13 @@ function sb_get_admin_language($user_id = false) {}
  *
  * @param int|string $conversation_id the conversation that the answer goes to
  * @param string $message what the user wrote; the chatbot takes the first 256 characters
- * @param string $token an access token, as this function or sb_chatbot_get_token gives it; saves looking for one
- * @param string $language language code; not given: the setting chatbot-agent-language, else the agent's main language
+ * @param string|false $token an access token, as this function or sb_chatbot_get_token gives it; saves looking for one
+ * @param string|false $language language code; not given: the setting chatbot-agent-language, else the agent's main
+ *     language
  * @param list<mixed>|string $attachments list of [name, http(s) link], for the agent's web hook
- * @param string $event the name of an event to tell the agent, in place of a message
+ * @param string|false $event the name of an event to tell the agent, in place of a message
  * @param array<array-key, mixed>|string $parameters of the event; without one for the agent's web hook
- * @param string $project_id another agent than the one of the settings
+ * @param string|false $project_id another agent than the one of the settings
  * @return array{token: string, messages: list<array{message: string, attachments: list<array{string, string}>}>, response: array<string, mixed>}|array{error: array<string, mixed>}|string|SBError response is what the service answered; a service that refuses gives its own error response
  * @errors chatbot-not-active, conversation-not-found, empty-message, invalid-attachment; SBError security-error,
  *     configuration; the text of a database error or of a failed connection
@@ -1043,9 +1045,9 @@ function sb_chatbot_message($conversation_id, $message, $token = false, $languag
  *     behind the version (projects/…); it may have parameters
  * @param array<array-key, mixed>|string $query a map or its JSON text: the body of a POST or PATCH, the parameters of
  *     a GET
- * @param string $language language code, as the parameter languageCode
+ * @param string|false $language language code, as the parameter languageCode
  * @param string $type POST, GET, PATCH or DELETE
- * @param string $token an access token; not given: one of the library's own
+ * @param string|false $token an access token; not given: one of the library's own
  * @return array<array-key, mixed>|string|SBError the service's response, be it an error response
  * @errors chatbot-not-active; SBError invalid-method, configuration; the text of a failed connection
  */
@@ -1076,10 +1078,10 @@ function sb_chatbot_get_agent() {}
  * @param string $context_name the context
  * @param array<array-key, mixed>|string $parameters map or its JSON text
  * @param int|string $life_span for how many questions it counts, 20 minutes at most; 0 ends it
- * @param string $token a refresh token of the application of the settings, or an access token; not given: one of the
- *     library's own
- * @param int|string $user_id the user; not given: the active user
- * @param string $language a context is the same in all languages
+ * @param string|false $token a refresh token of the application of the settings, or an access token; not given: one of
+ *     the library's own
+ * @param int|string|false $user_id the user; not given: the active user
+ * @param string|false $language a context is the same in all languages
  * @return array<string, mixed>|string|SBError the context as the service has it
  * @errors chatbot-not-active, user-not-found, conversation-not-found; SBError security-error, configuration; the
  *     service's error response; the text of a failed connection
@@ -1091,8 +1093,8 @@ function sb_chatbot_set_active_context($context_name, $parameters = [], $life_sp
  *
  * @param list<string>|string $expressions what people say
  * @param string $response what the bot answers
- * @param string $agent_language language code; not given: the setting chatbot-agent-language, else the agent's main
- *     language
+ * @param string|false $agent_language language code; not given: the setting chatbot-agent-language, else the agent's
+ *     main language
  * @return true|array{error: array<string, mixed>}|string|SBError
  * @errors chatbot-not-active; SBError invalid-intent, configuration; the service's error response; the text of a
  *     failed connection
@@ -1107,7 +1109,8 @@ function sb_chatbot_create_intent($expressions, $response, $agent_language = fal
  *
  * @param list<SBChatbotIntent|array<string, mixed>|string>|SBChatbotIntent|string $intents list of SBChatbotIntent, of
  *     maps with the keys training_phrases, responses, language and name, or of maps in the service's own form
- * @param string $language language code; not given: the setting chatbot-agent-language, else the agent's main language
+ * @param string|false $language language code; not given: the setting chatbot-agent-language, else the agent's main
+ *     language
  * @return array{name: string, done: bool, response?: array<string, mixed>, error?: array<string, mixed>}|array<string, mixed>|string|SBError the operation; done is false when it goes on, and error is there when it failed
  * @errors chatbot-not-active; SBError invalid-intent, configuration; the service's error response; the text of a
  *     failed connection
@@ -1134,7 +1137,8 @@ function sb_chatbot_batch_intents_delete($intents) {}
  * @param string $entity_name how it is called, which no other may be
  * @param SBChatbotEntity|list<array{value: string, synonyms?: list<string>}|string>|string $values an SBChatbotEntity,
  *     or a list of {value, synonyms}
- * @param string $language language code; not given: the setting chatbot-agent-language, else the agent's main language
+ * @param string|false $language language code; not given: the setting chatbot-agent-language, else the agent's main
+ *     language
  * @return true|array{error: array<string, mixed>}|string|SBError
  * @errors chatbot-not-active; SBError invalid-entity, configuration; the service's error response; the text of a
  *     failed connection
@@ -1147,7 +1151,8 @@ function sb_chatbot_create_entity($entity_name, $values, $language = false) {}
  * @param string $entity_id its id, or the service's name for it
  * @param SBChatbotEntity|list<array{value: string, synonyms?: list<string>}|string>|string $values an SBChatbotEntity,
  *     or a list of {value, synonyms}
- * @param string $language language code; not given: the setting chatbot-agent-language, else the agent's main language
+ * @param string|false $language language code; not given: the setting chatbot-agent-language, else the agent's main
+ *     language
  * @return true|array{error: array<string, mixed>}|string|SBError
  * @errors chatbot-not-active; SBError invalid-entity, configuration; the service's error response; the text of a
  *     failed connection
@@ -1158,7 +1163,8 @@ function sb_chatbot_update_entity($entity_id, $values, $language = false) {}
  * Returns the entities of the agent.
  *
  * @param string $entity_id the id of one, or the service's name for it; all or empty: every entity
- * @param string $language language code; not given: the setting chatbot-agent-language, else the agent's main language
+ * @param string|false $language language code; not given: the setting chatbot-agent-language, else the agent's main
+ *     language
  * @return list<array{name: string, displayName: string, kind: string, autoExpansionMode: string, entities: list<array{value: string, synonyms: list<string>}>, enableFuzzyExtraction: bool}>|array{error: array<string, mixed>}|string|SBError
  * @errors chatbot-not-active; SBError configuration; the service's error response; the text of a failed connection
  */
@@ -1196,8 +1202,8 @@ function sb_cms_get_user($user_id) {}
  * Its e-mail address tells who it is. An active visitor or lead without an address becomes that user. Names and
  * password follow the system's. Nobody is logged in as an agent or admin this way.
  *
- * @param int|string $user_id the id of the user that is logged in there; not given: the active user is returned as
- *     sb_get_active_user does
+ * @param int|string|false $user_id the id of the user that is logged in there; not given: the active user is returned
+ *     as sb_get_active_user does
  * @return array{array{id: string, profile_image: string|null, first_name: string, last_name: string, email: string|null, user_type: 'visitor'|'lead'|'user'|'agent'|'admin'|'bot', token: string}, string}|false|SBError as sb_login; false for an unknown user, one without an e-mail address, and one with that of an agent
  * @errors SBError cms-not-active
  */
@@ -1284,8 +1290,8 @@ function sb_cms_site_url() {}
 /**
  * Returns the settings of the multilingual plugin.
  *
- * @param string $plugin polylang or wpml; not given: the one of the setting cms-multilingual-plugin, else the one that
- *     the site runs
+ * @param string|false $plugin polylang or wpml; not given: the one of the setting cms-multilingual-plugin, else the
+ *     one that the site runs
  * @return array{default: string, languages: list<string>, post-types: list<string>, taxonomies: list<string>, link-type: int, plugin: 'polylang'|'wpml'}|false|SBError default and languages are language codes; link-type is the plugin's own number: of polylang 0 not in links, 1 folder, 2 subdomain, 3 domain, of wpml 1 folder, 2 domain, 3 parameter; false without the plugin
  * @errors SBError cms-not-active
  */
@@ -1347,7 +1353,7 @@ function sb_shop_get_product($product_id) {}
  *     name; include, exclude: ids; after, before: a time of the site's clocks; orderby: date, modified, title, id,
  *     menu_order, price, popularity or rating; order: asc or desc. Lists are arrays or have commas; others are ignored
  * @param int|string $pagination the page, from 0
- * @param string $language only products of this language
+ * @param string|false $language only products of this language
  * @return list<array{id: string, name: string, description: string, date: string, price: string, image: string, rating: string, url: string}>|SBError
  * @errors SBError shop-not-active
  */
@@ -1366,7 +1372,7 @@ function sb_shop_search_products($search) {}
  * Returns all categories or tags of products, by their names.
  *
  * @param string $type category or tag
- * @param string $language only those of this language
+ * @param string|false $language only those of this language
  * @return list<array{id: string, name: string, slug: string}>|SBError names are as stored, with & as &amp;
  * @errors SBError shop-not-active
  */
@@ -1375,8 +1381,8 @@ function sb_shop_get_taxonomies($type, $language = false) {}
 /**
  * Returns the attributes of products that the whole shop knows, and their terms.
  *
- * @param string $type attribute for the attributes, terms for the names of their terms; not given: both
- * @param string $language only terms of this language, of attributes that are translated
+ * @param string|false $type attribute for the attributes, terms for the names of their terms; not given: both
+ * @param string|false $language only terms of this language, of attributes that are translated
  * @return array<string, array{id: string, name: string, slug: string, terms: list<array{id: string, name: string, slug: string}>}>|list<array{name: string}>|list<array{id: string, name: string, slug: string}>|SBError both: by the name of the attribute's taxonomy (pa_color)
  * @errors SBError shop-not-active
  */
@@ -1480,7 +1486,7 @@ function sb_shop_rating($rating) {}
  *
  * @param string $type category, tag, cart, shop, checkout or myaccount
  * @param string $name the category or tag: its name or its slug
- * @param string $language the language of the category, tag or page, where it has a translation
+ * @param string|false $language the language of the category, tag or page, where it has a translation
  * @return string|SBError empty when there is none
  * @errors SBError shop-not-active
  */
@@ -1491,7 +1497,7 @@ function sb_shop_get_url($type, $name = "", $language = false) {}
  *
  * What a shop leaves out because it is empty is an empty array. Objects in a session are left out.
  *
- * @param string $session_key the key; not given: that of the active user
+ * @param string|false $session_key the key; not given: that of the active user
  * @return array{cart: array<string, array<string, mixed>>, cart_totals: array<string, mixed>, applied_coupons: list<string>, coupon_discount_totals: array<string, float>, coupon_discount_tax_totals: array<string, float>, removed_cart_contents: array<string, array<string, mixed>>, customer: array<string, mixed>}|false|SBError false when there is no such session
  * @errors SBError shop-not-active
  */
@@ -1500,8 +1506,8 @@ function sb_shop_get_session($session_key = false) {}
 /**
  * Returns the key of a user's session in the shop.
  *
- * @param int|string $user_id the user; not given: the active user, or the guest whom the browser's cookie of the shop
- *     names
+ * @param int|string|false $user_id the user; not given: the active user, or the guest whom the browser's cookie of the
+ *     shop names
  * @return string|false|SBError
  * @errors SBError shop-not-active
  */
@@ -1518,7 +1524,7 @@ function sb_shop_payment_methods() {}
 /**
  * Returns the countries that the shop ships to, by their English names, or says whether it ships to one.
  *
- * @param string $country_code two letters; not given: the list
+ * @param string|false $country_code two letters; not given: the list
  * @return array{string, list<array{string, string}>, bool}|bool|SBError the names as a text, a list of name and code, and true when the list is of those that it does not ship to
  * @errors SBError shop-not-active
  */
@@ -1684,9 +1690,9 @@ function sb_email_piping($force = false) {}
  * @param string $message the text
  * @param string $to the phone number with its country code; spaces, brackets and dashes in it do not count
  * @param bool $template false to send the message without the template
- * @param int|string $conversation_id the conversation that the message leads to
- * @param list<mixed>|string $attachments list of [name, http(s) link], or of links; the service sends ten of them, the
- *     links of the others follow the text
+ * @param int|string|true $conversation_id the conversation that the message leads to
+ * @param list<mixed>|string|false $attachments list of [name, http(s) link], or of links; the service sends ten of
+ *     them, the links of the others follow the text
  * @return array{sid: string, date_created: string|null, date_updated: string|null, date_sent: string|null, account_sid: string, to: string, from: string|null, body: string, status: string, flags: mixed, api_version: string, price: string|null, uri: string}|array{code: int, message: string, more_info: string, status: int}|string|SBError the service's record of the message, or its own error response
  * @errors invalid-attachment; SBError configuration; the text of a failed connection: the message is not sent again
  *     when its fate is not known
@@ -1732,8 +1738,8 @@ function sb_save_settings($settings, $external_settings = [], $external_settings
  * Returns a setting in a language. What is not translated comes in the default language, child by child.
  *
  * @param string $name the id of a setting, or the name of an external one: emails
- * @param string $sub_name one of its children: email-agent
- * @param string $language a language code; false or en for the default language
+ * @param string|false $sub_name one of its children: email-agent
+ * @param string|false $language a language code; false or en for the default language
  * @return mixed of a multi-input a map of its children; false when there is no such setting
  */
 function sb_get_multilingual_setting($name, $sub_name = false, $language = false) {}
@@ -1741,13 +1747,13 @@ function sb_get_multilingual_setting($name, $sub_name = false, $language = false
 /**
  * Returns articles.
  *
- * @param list<int|string>|int|string $id an id, or several as a list or between commas; not given: all
- * @param int|string $count how many at most; not given: all
+ * @param list<int|string>|int|string|false $id an id, or several as a list or between commas; not given: all
+ * @param int|string|false $count how many at most; not given: all
  * @param bool $full true for the whole content; else it is the beginning of its text, up to 100 characters
  * @param bool $categories true to return the categories too
- * @param string $articles_language a language code: each article in that language where it is translated, else in the
- *     default language; all: every article in every language, each with its language and the id of its original as
- *     parent_id
+ * @param string|false $articles_language a language code: each article in that language where it is translated, else
+ *     in the default language; all: every article in every language, each with its language and the id of its original
+ *     as parent_id
  * @return list<array{id: string, title: string, content: string, link: string, categories: list<string>, language?: string, parent_id?: string}>|array{id: string, title: string, content: string, link: string, categories: list<string>, language?: string, parent_id?: string}|array{list<array{id: string, title: string, content: string, link: string, categories: list<string>, language?: string, parent_id?: string}>|array{id: string, title: string, content: string, link: string, categories: list<string>, language?: string, parent_id?: string}|false, list<array{id: string, title: string}>}|false|SBError for one id that article, or false; with $categories a pair of that and the list of categories
  */
 function sb_get_articles($id = false, $count = false, $full = false, $categories = false, $articles_language = false) {}
@@ -1761,9 +1767,10 @@ function sb_get_articles($id = false, $count = false, $full = false, $categories
  *
  * @param list<mixed>|string $articles list of articles, which takes the place of all there are; one without an id gets
  *     one
- * @param list<int|string>|string $categories the ids of the categories to keep; delete_all for none; not given: all
- * @param array<array-key, mixed>|string $translations map of language code to list of articles, each with the id of
- *     its original as id or parent_id, which take the place of all in that language; those of other languages stay
+ * @param list<int|string>|string|false $categories the ids of the categories to keep; delete_all for none; not given:
+ *     all
+ * @param array<array-key, mixed>|string|false $translations map of language code to list of articles, each with the id
+ *     of its original as id or parent_id, which take the place of all in that language; those of other languages stay
  *     while their originals do
  * @return true|SBError
  * @errors SBError security-error, invalid-language, invalid-link, too-long
@@ -1774,7 +1781,7 @@ function sb_save_articles($articles, $categories = false, $translations = false)
  * Returns the articles in whose title or content a text occurs, as sb_get_articles lists them.
  *
  * @param string $search the text, up to 200 characters; case does not count
- * @param string $articles_language as of sb_get_articles
+ * @param string|false $articles_language as of sb_get_articles
  * @return list<array{id: string, title: string, content: string, link: string, categories: list<string>, language?: string, parent_id?: string}>|SBError
  */
 function sb_search_articles($search, $articles_language = false) {}
@@ -1951,7 +1958,7 @@ function sb_csv_users() {}
  * Messages without text and attachments, such as deleted ones, are left out. Times are UTC.
  *
  * @param int|string $conversation_id the conversation
- * @param string $type csv or txt; not given: the setting transcript-type
+ * @param string|false $type csv or txt; not given: the setting transcript-type
  * @return string|false|SBError the URL of the file; false for another type
  * @errors conversation-not-found, SBError file-error when the file cannot be written
  */
@@ -2004,7 +2011,7 @@ function sb_download($URL) {}
  * the place of an earlier one. A drawing in SVG is not saved.
  *
  * @param string $URL an http or https address
- * @param string $file_name the name of the file; not given: the original one
+ * @param string|false $file_name the name of the file; not given: the original one
  * @param bool|string $mime true to find the extension by what came, or a media type such as image/png; not given: the
  *     extension of the name, where it has one
  * @return string|SBError the URL of the file
@@ -2112,8 +2119,8 @@ function sb_string_slug($string, $action = "slug") {}
  * them up to the next space. An attribute without a value has the value true.
  *
  * @param string $shortcode the text
- * @param string $name the name to look for; not given: any
- * @param string $type merge for merge fields: {name attribute="value"}
+ * @param string|false $name the name to look for; not given: any
+ * @param string|false $type merge for merge fields: {name attribute="value"}
  * @return array<string, string>|false the shortcode as it is written, its name and its attributes; false when there is none
  */
 function sb_get_shortcode($shortcode, $name = false, $type = false) {}
@@ -2124,9 +2131,9 @@ function sb_get_shortcode($shortcode, $name = false, $type = false) {}
  * A colour is written #rgb, #rrggbb, rgb(r, g, b) or rgba(r, g, b, a); one that is none is dropped. The style sheet
  * has the variables --sb-color-1, --sb-color-2 and --sb-color-3, and rules that use them.
  *
- * @param string $color_1 the main colour; not given: the setting color-1
- * @param string $color_2 the main colour of what is pointed at; not given: the setting color-2
- * @param string $color_3 the colour of backgrounds; not given: the setting color-3
+ * @param string|false $color_1 the main colour; not given: the setting color-1
+ * @param string|false $color_2 the main colour of what is pointed at; not given: the setting color-2
+ * @param string|false $color_3 the colour of backgrounds; not given: the setting color-3
  * @param bool $return true to print nothing
  * @return string|SBError
  */

@@ -54,26 +54,26 @@ final class RequestsTest extends TestCase
         );
         $this->assertSame("sb-login=$answer[1]", $this->cookie($header));
 
-        $this->assertFalse($this->result('return sb_get_active_user_ID();'), 'without the cookie nobody is active');
+        $this->assertFalse($this->resultOf('return sb_get_active_user_ID();'), 'without the cookie nobody is active');
         $whoami = 'return [sb_get_active_user_ID(), $GLOBALS["SB_LOGIN"]["email"] ?? null];';
-        $this->assertSame(['3', 'carla@customer.example'], $this->result($whoami, $this->cookie($header)));
-        $this->assertSame([false, null], $this->result($whoami), 'and not after it either');
+        $this->assertSame(['3', 'carla@customer.example'], $this->resultOf($whoami, $this->cookie($header)));
+        $this->assertSame([false, null], $this->resultOf($whoami), 'and not after it either');
     }
 
     public function testACookieOfAnotherTokenOrAChangedOneIsNoLogin(): void
     {
         $cookie = $this->cookie($this->ask('return sb_login("", "", 3, "' . self::TOKEN . '");')[0]);
         $id = 'return sb_get_active_user_ID();';
-        $this->assertSame('3', $this->result($id, $cookie));
+        $this->assertSame('3', $this->resultOf($id, $cookie));
         foreach (['sb-login=', 'sb-login=x', substr($cookie, 0, -1), $cookie . 'A', strtolower($cookie)] as $changed) {
-            $this->assertFalse($this->result($id, $changed), $changed);
+            $this->assertFalse($this->resultOf($id, $changed), $changed);
         }
         self::$database->run("UPDATE sb_users SET token = REPEAT('f', 40) WHERE id = 3");
-        $this->assertFalse($this->result($id, $cookie), 'a changed token logs out');
+        $this->assertFalse($this->resultOf($id, $cookie), 'a changed token logs out');
         self::$database->run("UPDATE sb_users SET token = '" . self::TOKEN . "', user_type = 'agent' WHERE id = 3");
-        $this->assertSame('agent', $this->result('return sb_get_active_user()[0]["user_type"];', $cookie));
+        $this->assertSame('agent', $this->resultOf('return sb_get_active_user()[0]["user_type"];', $cookie));
         self::$database->run('DELETE FROM sb_users WHERE id = 3');
-        $this->assertFalse($this->result($id, $cookie), 'so does a deleted user');
+        $this->assertFalse($this->resultOf($id, $cookie), 'so does a deleted user');
     }
 
     public function testAfterTheHeadersAreSentLoginStillWorksWithoutACookie(): void
@@ -88,21 +88,21 @@ final class RequestsTest extends TestCase
     {
         $look = 'return [$GLOBALS["SB_LOGIN"], $GLOBALS["SB_FORCE_ADMIN"], sb_get_active_user_ID(), sb_delete_user(7) === true];';
         $before = [false, false, false, false];
-        $this->assertSame($before, $this->result($look));
+        $this->assertSame($before, $this->resultOf($look));
         $set = '$GLOBALS["SB_LOGIN"] = ["id" => 1, "user_type" => "admin"]; $GLOBALS["SB_FORCE_ADMIN"] = true; sb_get_user(1);';
         foreach (['return 1;', 'exit(serialize(1));', 'ini_set("display_errors", 0); throw new Exception;'] as $end) {
             [, $answer] = self::$server->post($set . $end);
             $this->assertContains($answer, [serialize(1), '']);
-            $this->assertSame($before, $this->result($look), $end);
+            $this->assertSame($before, $this->resultOf($look), $end);
         }
     }
 
     public function testSettingsAreReadAnewInEachRequest(): void
     {
         $add = 'return sb_get_user(sb_add_user([]))["first_name"];';
-        $this->assertSame('User', $this->result($add));
+        $this->assertSame('User', $this->resultOf($add));
         self::$database->run("UPDATE sb_settings SET value = JSON_SET(value, '$.\"visitor-default-name\"[0]', 'Guest') WHERE name = 'settings'");
-        $this->assertSame('Guest', $this->result($add));
+        $this->assertSame('Guest', $this->resultOf($add));
     }
 
     /** @dataProvider leftovers */
@@ -112,16 +112,16 @@ final class RequestsTest extends TestCase
             @@character_set_results, @@foreign_key_checks, @@transaction_isolation, @left AS variable, DATABASE() AS name,
             @@in_transaction, IS_USED_LOCK(\'left\') AS named_lock");';
         $state = str_replace('@@transaction_isolation', '@@tx_isolation', $state);
-        $clean = $this->result($state);
+        $clean = $this->resultOf($state);
         $this->assertSame('sb_requests', $clean['name']);
         foreach (['', ' sb_get_user(3);', ' sb_add_user(["first_name" => "Ines"]);', ' sb_send_message(3, 1, "a");'] as $then) {
-            $this->result('sb_db_query(' . var_export($statement, true) . ');' . $then . ' return true;');
-            $this->assertSame($clean, $this->result($state), "$statement;$then");
+            $this->resultOf('sb_db_query(' . var_export($statement, true) . ');' . $then . ' return true;');
+            $this->assertSame($clean, $this->resultOf($state), "$statement;$then");
             // Nothing is locked any more, and nothing undecided is stored.
             self::$database->run('SET SESSION lock_wait_timeout = 1, innodb_lock_wait_timeout = 1');
             self::$database->run("UPDATE sb_requests.sb_users SET typing = -1 WHERE id = 3");
             $this->assertSame('Carla', self::$database->cell('SELECT first_name FROM sb_requests.sb_users WHERE id = 3'));
-            $this->assertTrue($this->result('return sb_send_message(3, 1, "after")["status"] === "success";'), $statement);
+            $this->assertTrue($this->resultOf('return sb_send_message(3, 1, "after")["status"] === "success";'), $statement);
             $this->assertSame('after', self::$database->cell('SELECT message FROM sb_requests.sb_messages ORDER BY id DESC LIMIT 1'));
         }
     }
@@ -151,9 +151,9 @@ final class RequestsTest extends TestCase
 
     public function testAnUpdateInAnOpenTransactionIsRolledBackAtTheEndOfTheRequest(): void
     {
-        $this->result('sb_db_query("BEGIN"); sb_db_query("UPDATE sb_users SET first_name = \'Lost\' WHERE id = 3");
+        $this->resultOf('sb_db_query("BEGIN"); sb_db_query("UPDATE sb_users SET first_name = \'Lost\' WHERE id = 3");
             sb_send_message(3, 1, "lost"); return sb_get_user(3)["first_name"];');
-        $this->assertSame('Carla', $this->result('return sb_get_user(3)["first_name"];'));
+        $this->assertSame('Carla', $this->resultOf('return sb_get_user(3)["first_name"];'));
         $this->assertSame('11', self::$database->cell('SELECT COUNT(*) FROM sb_requests.sb_messages'));
     }
 
@@ -165,7 +165,7 @@ final class RequestsTest extends TestCase
             self::$server->post('ini_set("display_errors", 0);' . $death);
             $this->assertSame(
                 ['Carla', false, true],
-                $this->result('return [sb_get_user(3)["first_name"], sb_get_active_user_ID(), isset(sb_send_message(3, 1, "a")["message-id"])];')
+                $this->resultOf('return [sb_get_user(3)["first_name"], sb_get_active_user_ID(), isset(sb_send_message(3, 1, "a")["message-id"])];')
             );
             $memory[] = $this->memory();
         }
@@ -204,7 +204,7 @@ final class RequestsTest extends TestCase
         return [$header, $answer];
     }
 
-    private function result(string $code, ?string $cookie = null): mixed
+    private function resultOf(string $code, ?string $cookie = null): mixed
     {
         return $this->ask($code, $cookie)[1];
     }

@@ -1,5 +1,7 @@
 //! The PHP stub: what editors and PHPStan read, since PHP keeps no documentation of a native function.
 
+use sb::functions::Param;
+
 use super::documentation::{Documented, Section};
 use super::types::expanded;
 
@@ -95,7 +97,7 @@ fn function_stub(documented: &Documented) -> String {
     }
     for (param, text) in function.params.iter().zip(&documented.arguments) {
         lines.extend(wrapped(
-            &format!("@param {} ${} {text}", param.php_type, param.name),
+            &format!("@param {} ${} {text}", accepted(param), param.name),
             "    ",
         ));
     }
@@ -114,6 +116,18 @@ fn function_stub(documented: &Documented) -> String {
         .map(|line| format!(" * {line}").trim_end().to_owned() + "\n")
         .collect();
     format!("/**\n{comment} */\nfunction {} {{}}\n", signature(documented))
+}
+
+/// The type of an argument, and with it the default that stands for "not given".
+fn accepted(param: &Param) -> String {
+    let php_type = param.php_type;
+    let has = |name| php_type.split('|').any(|part| part == name);
+    match param.default {
+        Some(default @ ("false" | "true")) if ![default, "bool", "mixed"].into_iter().any(has) => {
+            format!("{php_type}|{default}")
+        }
+        _ => php_type.to_owned(),
+    }
 }
 
 /// Name and arguments, as PHP declares them.
@@ -145,4 +159,28 @@ fn wrapped(text: &str, indent: &str) -> Vec<String> {
         }
     }
     lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_stands_for_not_given_may_be_given() {
+        let of = |php_type, default| {
+            accepted(&Param {
+                name: "a",
+                php_type,
+                default,
+                in_place: false,
+            })
+        };
+        assert_eq!(of("int|string", Some("false")), "int|string|false");
+        assert_eq!(of("int|string", Some("true")), "int|string|true");
+        assert_eq!(of("string|false", Some("false")), "string|false");
+        assert_eq!(of("bool|string", Some("true")), "bool|string");
+        assert_eq!(of("mixed", Some("false")), "mixed");
+        assert_eq!(of("string", Some("\"\"")), "string");
+        assert_eq!(of("string", None), "string");
+    }
 }

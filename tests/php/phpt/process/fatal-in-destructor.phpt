@@ -15,7 +15,7 @@ class Fatal
 {
     public function __destruct()
     {
-        trigger_error('fatal', E_USER_ERROR);
+        eval('function twice() {} function twice() {}');
     }
 }
 register_shutdown_function(static fn () => show('at the end', [$GLOBALS['SB_LOGIN']['id'], sb_get_user(3)['first_name']]));
@@ -30,5 +30,5 @@ echo "never reached\n";
 thrown: LogicException: from the destructor
 logged in: ["3","3"]
 
-Fatal error: fatal in %s on line %d
+Fatal error: Cannot redeclare %s in %s on line %d
 at the end: ["4","Carla"]
