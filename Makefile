@@ -10,8 +10,6 @@ PACKAGES := build-essential ca-certificates chromium clang curl debootstrap dove
 	fonts-dejavu-core fonts-noto-color-emoji libclang-dev libprotobuf-dev libssl-dev mariadb-server nginx-light \
 	php-phpstan-phpdoc-parser php8.2-cli php8.2-dev php8.2-fpm php8.2-mysql php8.2-opcache phpunit pkg-config \
 	protobuf-compiler python3 python3-venv valgrind wrk
-# Debian's Node.js is hundreds of packages: another will do.
-PACKAGES += $(if $(shell command -v npm),,nodejs npm)
 
 # Cargo unites the features of what is built in one call: the extension must not export the C library's symbols.
 EXTENSION := -p sb-php

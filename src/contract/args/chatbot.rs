@@ -203,7 +203,7 @@ mod tests {
                 panic!("not one")
             };
             assert_eq!(intent.name, "projects/p/agent/intents/1");
-            assert_eq!(intent.own.as_ref().map(Map::len), Some(3));
+            assert_eq!(intent.own.as_ref().map(|own| own.len()), Some(3));
         }
         let named = intents(r#"["a","b"]"#).unwrap();
         assert_eq!([&named[0].name, &named[1].name], ["a", "b"]);
