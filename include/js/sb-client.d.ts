@@ -82,7 +82,7 @@ export interface Events {
   'conversation.status': { conversation_id: string; status_code: string };
   'conversation.assigned': { conversation_id: string; agent_id: string };
   'conversation.department': { conversation_id: string; department: string | null };
-  'conversation.rating': { conversation_id: string; rating: string };
+  'conversation.rating': { conversation_id: string; rating: number };
   'note.created': { conversation_id: string; id: number; user_id: string };
   typing: { user_id: string; conversation_id: string };
   presence: { user_id: string; user_type: Message['user_type'] | null; online: boolean };
