@@ -1,6 +1,6 @@
 """Opens connections to a feed, and prints what they cost and how fast an event is there.
 
-   feed.py ADDRESS KEY PID-OF-THE-SERVER CONNECTIONS
+   feed.py ADDRESS KEY PID-OF-THE-SERVER websocket|server-sent|speed CONNECTIONS
 """
 import json
 import socket
@@ -8,7 +8,7 @@ import statistics
 import sys
 import time
 
-address, key, pid, count = sys.argv[1:]
+address, key, pid, what, count = sys.argv[1:]
 host, port = address.split(":")
 HEADERS = f"Host: {address}\r\nAuthorization: Bearer {key}\r\n"
 UPGRADE = "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n"
@@ -38,31 +38,36 @@ def await_text(connection, text):
     return time.perf_counter()
 
 
-print(f"memory without followers: {memory():.1f} MiB")
-for name, headers in (("WebSocket", UPGRADE), ("server-sent events", "")):
+def cost(headers):
     before = memory()
     connections = [follow(headers) for _ in range(int(count))]
     time.sleep(2)
     after = memory()
-    print(f"{count} followers by {name}: {after:.1f} MiB, {(after - before) * 1024 / int(count):.1f} KiB each")
-    for connection in connections:
-        connection.close()
-    time.sleep(2)
+    each = (after - before) * 1024 / len(connections)
+    print(f"{count} followers by {what}: {after:.1f} MiB; without them {before:.1f}, so {each:.1f} KiB each")
 
-follower = follow(UPGRADE)
-sender = socket.create_connection((host, int(port)))
-sender.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-whole, behind = [], []
-for step in range(500):
-    mark = f"mark {step}."
-    body = json.dumps({"conversation_id": "1000", "user_id": "1000", "message": mark})
-    began = time.perf_counter()
-    sender.sendall(f"POST /v1/messages HTTP/1.1\r\n{HEADERS}Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n{body}".encode())
-    answered = await_text(sender, b'"sent"')
-    arrived = await_text(follower, mark.encode())
-    whole.append(arrived - began)
-    behind.append(max(0, arrived - answered))
-    # Not in step with the server's own looking around.
-    time.sleep(0.003 + step % 7 / 1000)
-milliseconds = [f"{1000 * statistics.quantiles(times, n=100)[at]:.2f}" for times in (whole, behind) for at in (49, 98)]
-print("from the request to the follower: median {} ms, p99 {} ms; behind the sender's answer: median {} ms, p99 {} ms".format(*milliseconds))
+
+def speed():
+    follower = follow(UPGRADE)
+    sender = socket.create_connection((host, int(port)))
+    sender.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    whole, behind = [], []
+    for step in range(500):
+        mark = f"mark {step}."
+        body = json.dumps({"conversation_id": "1000", "user_id": "1000", "message": mark})
+        began = time.perf_counter()
+        sender.sendall(f"POST /v1/messages HTTP/1.1\r\n{HEADERS}Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n{body}".encode())
+        answered = await_text(sender, b'"sent"')
+        arrived = await_text(follower, mark.encode())
+        whole.append(arrived - began)
+        behind.append(max(0, arrived - answered))
+        # Not in step with the server's own looking around.
+        time.sleep(0.003 + step % 7 / 1000)
+    milliseconds = [f"{1000 * statistics.quantiles(times, n=100)[at]:.2f}" for times in (whole, behind) for at in (49, 98)]
+    print("from the request to the follower: median {} ms, p99 {} ms; behind the sender's answer: median {} ms, p99 {} ms".format(*milliseconds))
+
+
+if what == "speed":
+    speed()
+else:
+    cost(UPGRADE if what == "websocket" else "")

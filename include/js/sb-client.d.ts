@@ -73,19 +73,24 @@ export interface Events {
   'message.updated': Message;
   'message.deleted': Message;
   'message.read': { conversation_id: string; message_id: string; user_id: string };
-  'conversation.created': { conversation_id: string; user_id: string };
+  'conversation.created': {
+    conversation_id: string;
+    user_id: string;
+    conversation_status_code: string;
+    department: string | null;
+  };
   'conversation.status': { conversation_id: string; status_code: string };
   'conversation.assigned': { conversation_id: string; agent_id: string };
   'conversation.department': { conversation_id: string; department: string | null };
-  'conversation.rating': { conversation_id: string; rating: string };
-  'note.created': { conversation_id: string; note_id: string };
-  typing: { user_id: string; conversation_id: string | null };
+  'conversation.rating': { conversation_id: string; rating: number };
+  'note.created': { conversation_id: string; id: number; user_id: string };
+  typing: { user_id: string; conversation_id: string };
   presence: { user_id: string; user_type: Message['user_type'] | null; online: boolean };
   'user.created': { user_id: string };
   'user.updated': { user_id: string };
   'user.deleted': { user_ids: string[] };
   resync: { last_event_id: string };
-  open: { heartbeat?: number; last_event_id?: string };
+  open: { heartbeat?: number; last_event_id?: string; agents_online?: boolean };
   close: null;
   error: SBError;
 }

@@ -88,7 +88,8 @@ pub async fn respond(site: Rc<Site>, mut request: Request<Incoming>, address: Ip
 async fn open(site: &Site, parts: &Parts, address: IpAddr) -> Result<Opened, Answer> {
     let host = Asked::new(site.shared(), parts, address);
     let process = site.pool().lend().await;
-    let opened = site.feed().open(&process, &host).await;
+    // Its state is large, and ends before that of the connection, which would have room for it for as long as it lasts.
+    let opened = Box::pin(site.feed().open(&process, &host)).await;
     process.give_back();
     opened
 }
