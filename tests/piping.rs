@@ -600,3 +600,101 @@ fn difference(expected: &Value, row: &Value, conversation: u32) -> Option<String
     let differs = wanted.iter().any(|(name, value)| seen[name] != *value) || seen["attachments"] != attachments;
     differs.then(|| format!("\n  expected {expected}\n       got {seen}"))
 }
+
+#[test]
+fn an_email_that_is_too_long_is_taken_in_by_its_beginning() {
+    let server = Dovecot::start();
+    let mut content = format!(
+        "From: a@new.example\r\nSubject: Long\r\nDate: {}\r\nContent-Type: multipart/mixed; boundary=b\r\n\r\n\
+         --b\r\nContent-Type: text/plain\r\n\r\nSee the film\r\n\
+         --b\r\nContent-Type: text/plain\r\nContent-Disposition: attachment; filename=short.txt\r\n\r\nShort\r\n\
+         --b\r\nContent-Type: video/mp4\r\nContent-Disposition: attachment; filename=film.mp4\r\n\
+         Content-Transfer-Encoding: base64\r\n\r\n",
+        chrono::Utc::now().to_rfc2822()
+    );
+    content.push_str(&format!("{}\r\n", "A".repeat(76)).repeat(290_000));
+    content.push_str("--b--\r\n");
+    server.deliver(BOX, content.as_bytes());
+    for (name, port) in [("imap", server.imap), ("pop", server.pop)] {
+        let mut piped = Piped::new(
+            &format!("piping long by {name}"),
+            &settings(&[mailbox(BOX, port, true)]),
+            &[],
+        );
+        // Once for each way, unread.
+        piped.fetch();
+        let messages = piped.messages();
+        assert_eq!(messages.len(), 1, "{name}");
+        let message = messages[0]["message"].as_str().unwrap();
+        assert!(
+            message.starts_with("See the film\n\n[This e-mail is longer than 20 MiB."),
+            "{name}: {message}"
+        );
+        let attachments = messages[0]["attachments"].as_str().unwrap();
+        assert!(
+            attachments.contains("short.txt") && !attachments.contains("film"),
+            "{name}: {attachments}"
+        );
+        piped.end();
+    }
+}
+
+#[test]
+fn a_text_that_no_message_holds_is_attached_whole() {
+    let server = Dovecot::start();
+    let mut piped = Piped::new("piping long text", &settings(&[mailbox(BOX, server.imap, true)]), &[]);
+    let text = "Ünd so weiter.\r\n".repeat(10_000);
+    server.deliver(BOX, &letter("a@new.example", "Long", "", &text));
+    // As deep as a stranger can nest.
+    let nested = "Content-Type: message/rfc822\r\n\r\n".repeat(100_000);
+    server.deliver(
+        BOX,
+        format!("From: b@new.example\r\nSubject: Deep\r\n{nested}").as_bytes(),
+    );
+    piped.fetch();
+    let messages = piped.messages();
+    assert_eq!(messages.len(), 2);
+    let message = messages[0]["message"].as_str().unwrap();
+    assert!(message.len() > 65_000 && message.len() <= 65_535 && message.ends_with('…'));
+    let attachments: Value = serde_json::from_str(messages[0]["attachments"].as_str().unwrap()).unwrap();
+    assert_eq!(attachments[0][0], "message.txt");
+    let file = attachments[0][1]
+        .as_str()
+        .unwrap()
+        .strip_prefix("https://support.example/chat/")
+        .unwrap();
+    let content = std::fs::read_to_string(piped.folder.path().join(file)).unwrap();
+    assert_eq!(content, text.replace("\r\n", "\n").trim());
+    assert_eq!(messages[1]["message"], "[Attachment not accepted: file]");
+    piped.end();
+}
+
+#[test]
+fn of_many_who_run_at_once_one_takes_each_email_in() {
+    let server = Dovecot::start();
+    let given = support::case::Given {
+        sql: vec![format!(
+            "REPLACE INTO sb_settings (name, value) VALUES ('settings', '{}')",
+            settings(&[mailbox(BOX, server.imap, true)])
+        )],
+        ..support::case::Given::default()
+    };
+    let mut scene = support::scene::Scene::of("piping at once", &given);
+    for number in 0..60 {
+        // Of few senders, so that they meet.
+        let from = format!("sender-{}@new.example", number % 3);
+        let headers = format!("Message-ID: <{number}@new.example>\r\n");
+        server.deliver(BOX, &letter(&from, "Hello", &headers, &format!("message {number}")));
+    }
+    let outcomes = scene.at_once(4, |_, core| {
+        let outcome = support::scene::answer(core, "sb_email_piping", [true.into()]);
+        outcome == sb::contract::Value::Bool(true)
+    });
+    assert_eq!(outcomes, [true; 4]);
+    scene.expect(
+        "SELECT COUNT(*) AS messages, COUNT(DISTINCT message) AS texts, COUNT(DISTINCT conversation_id) AS conversations,
+            COUNT(DISTINCT user_id) AS senders FROM sb_messages WHERE message LIKE 'message %'",
+        &[("messages", "60"), ("texts", "60"), ("conversations", "60"), ("senders", "3")],
+    );
+    scene.database.drop();
+}

@@ -8,6 +8,7 @@ use std::net::{TcpListener, TcpStream};
 use std::os::unix::fs::chown;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -20,6 +21,9 @@ const PROGRAM: &str = "/usr/sbin/dovecot";
 
 /// Whom the mailboxes belong to when root runs the tests.
 const NOBODY: u32 = 65_534;
+
+/// Made once: that takes a second.
+static CERTIFICATE: OnceLock<Vec<u8>> = OnceLock::new();
 
 /// A running server. It ends with this.
 pub struct Dovecot {
@@ -49,8 +53,12 @@ impl Dovecot {
         fs::create_dir(&home).unwrap();
         let owner = (user_id() == 0).then_some(NOBODY);
         give(&home, owner);
-        let certificate = path.join("certificate.pem");
-        super::mail::certificate(&certificate);
+        let certificate = CERTIFICATE.get_or_init(|| {
+            let file = path.join("made.pem");
+            super::mail::certificate(&file);
+            fs::read(file).unwrap()
+        });
+        fs::write(path.join("certificate.pem"), certificate).unwrap();
         let [imap, imaps, pop, pops] = free_ports();
         let place = path.display();
         let users = match owner {

@@ -196,7 +196,8 @@ functions! {
     /// one does it.
     ///
     /// That is to clean up as sb_clean_data, where the setting admin-auto-archive is on, to delete expired coupons, where
-    /// the shop is active, and to deliver what is due in the outbox.
+    /// the shop is active, and to deliver what is due in the outbox. E-mails are fetched once a minute, as sb_email_piping
+    /// does it.
     ///
     /// @errors SBError the first failure; what else is to be done is done nevertheless, and what failed with the next hour
     async fn sb_cron_jobs() -> "true|SBError" => cron::cron_jobs;

@@ -319,7 +319,8 @@ fn attachment(part: &Part) -> Attachment {
     let name = if name.is_empty() && part.is_kind("message") {
         let message = MessageParser::default().parse_headers(&part.content);
         let subject = message.as_ref().and_then(Message::subject).map(on_one_line);
-        format!("{}.eml", subject.unwrap_or_default())
+        let subject = subject.filter(|subject| !subject.is_empty());
+        subject.map_or_else(String::new, |subject| format!("{subject}.eml"))
     } else {
         name
     };
@@ -334,4 +335,67 @@ fn attachment(part: &Part) -> Attachment {
 fn on_one_line(text: &str) -> String {
     let spaced = text.replace(char::is_control, " ");
     spaced.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, Instant};
+
+    use super::*;
+
+    #[test]
+    fn hostile_emails_are_read_in_time() {
+        let begin = "From: a@b.example\r\n";
+        let fields = [
+            "From",
+            "To",
+            "Subject",
+            "References",
+            "Content-Type",
+            "Content-Disposition",
+        ];
+        let pieces = [
+            "=?a?b? ",
+            "=?utf-8?B?QQ==?= ",
+            "a@b.example, ",
+            "\"",
+            "(",
+            "<a@b.example> ",
+            "x\r\n ",
+        ];
+        let headers = fields.iter().flat_map(|field| {
+            let one = move |piece: &&str| format!("{begin}{field}: {}\r\n\r\nx", piece.repeat(100_000));
+            pieces.iter().map(one)
+        });
+        let pieces = [
+            "--b\r\n",
+            "--b\r\nContent-Type: multipart/mixed; boundary=b\r\n\r\n",
+            "--b\r\nContent-Type: message/rfc822\r\n\r\n",
+            "=\r\n",
+            "<b>",
+            "> ",
+            "\u{e9}",
+        ];
+        let bodies = pieces.iter().map(|piece| {
+            let kind = "Content-Type: multipart/mixed; boundary=b";
+            format!("{begin}{kind}\r\n\r\n{}", piece.repeat(200_000))
+        });
+        for content in headers.chain(bodies) {
+            let shown: String = content.chars().skip(begin.len()).take(60).collect();
+            let started = Instant::now();
+            Incoming::read(content.into_bytes(), false);
+            let taken = started.elapsed();
+            assert!(taken < Duration::from_secs(10), "{taken:?} for {shown:?}");
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_bytes_are_read(content in "(From: a@b|To: |Subject: |=\\?utf-8\\?Q\\?|\\?=|Content-Type: text/plain; format=flowed; delsp=yes|Content-Type: multipart/alternative; boundary=b|--b|\r\n|> |.){0,80}") {
+            if let Some(email) = Incoming::read(content.into_bytes(), true) {
+                proptest::prop_assert!(!email.subject.contains(char::is_control));
+                proptest::prop_assert!(!email.address.contains(char::is_control) && !email.name.contains(char::is_control));
+            }
+        }
+    }
 }

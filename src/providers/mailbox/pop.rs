@@ -119,11 +119,7 @@ impl Pop {
         } else {
             format!("RETR {number}")
         };
-        match self.ask(&command).await {
-            // Somebody has taken it out meanwhile.
-            Err(Failure::Refused(_)) => return Ok(None),
-            other => other?,
-        }
+        self.ask(&command).await?;
         // Sizes are what servers reckon: twice as much is still an e-mail.
         let limit = usize::try_from(SIZE_LIMIT).unwrap_or(usize::MAX).saturating_mul(2);
         let content = self.wire.lines(limit).await?;

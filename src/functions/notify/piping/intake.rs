@@ -163,13 +163,12 @@ impl<'a> Intake<'a> {
                 id
             }
         };
-        let conversation = match place {
-            Place::In(conversation) => conversation,
-            _ => {
-                let (id, of_conversation) = self.open(transaction, sender, email).await?;
-                recorded.extend(of_conversation);
-                id
-            }
+        let conversation = if let Place::In(conversation) = place {
+            conversation
+        } else {
+            let (id, of_conversation) = self.open(transaction, sender, email).await?;
+            recorded.extend(of_conversation);
+            id
         };
         let message = NewMessage {
             sender,
@@ -184,7 +183,7 @@ impl<'a> Intake<'a> {
             .messages
             .store(transaction, self.followers.clone(), message)
             .await?;
-        let received = self.received(email, conversation, &text);
+        let received = received(email, conversation, &text);
         recorded.extend(
             self.followers
                 .record(transaction, Event::EmailReceived, || received)
@@ -259,16 +258,16 @@ impl<'a> Intake<'a> {
         let text = with_notes(&text, &notes.join("\n"));
         Ok((!text.is_empty() || !stored.kept.is_empty()).then_some((text, stored.kept)))
     }
+}
 
-    /// What followers get to know.
-    fn received(&self, email: &Incoming, conversation: ConversationId, text: &str) -> Value {
-        Value::map([
-            ("conversation_id", conversation.into()),
-            ("from", email.address.as_str().into()),
-            ("subject", email.subject.as_str().into()),
-            ("message", text.into()),
-        ])
-    }
+/// What followers get to know.
+fn received(email: &Incoming, conversation: ConversationId, text: &str) -> Value {
+    Value::map([
+        ("conversation_id", conversation.into()),
+        ("from", email.address.as_str().into()),
+        ("subject", email.subject.as_str().into()),
+        ("message", text.into()),
+    ])
 }
 
 /// A text with notes below it, cut to what a message may have.

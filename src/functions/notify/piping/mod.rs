@@ -16,7 +16,7 @@ use intake::Intake;
 use pending::Pending;
 
 use super::mailboxes::{Mailbox, mailboxes};
-use crate::contract::error::{Error, Result};
+use crate::contract::error::{Error, Outcome, Result};
 use crate::platform::Context;
 use crate::providers::email::{Incoming, Sender};
 use crate::providers::mailbox::{self, Letter};
@@ -57,7 +57,6 @@ pub async fn reach_mailboxes(cx: &Context<'_>) -> Result<bool> {
 
 async fn fetch(cx: &Context<'_>, force: bool, wanted: fn(&Mailbox) -> bool) -> Result<bool> {
     let all = mailboxes(&*cx.settings().await?);
-    let own = own_addresses(cx, &all).await?;
     let wanted: Vec<&Mailbox> = all.iter().filter(|mailbox| wanted(mailbox)).collect();
     if wanted.is_empty() {
         return Ok(true);
@@ -70,6 +69,7 @@ async fn fetch(cx: &Context<'_>, force: bool, wanted: fn(&Mailbox) -> bool) -> R
     {
         return Ok(true);
     }
+    let own = own_addresses(cx, &all).await?;
     let started = Instant::now();
     let mut outcome = Ok(true);
     for (position, mailbox) in wanted.iter().enumerate() {
@@ -120,36 +120,47 @@ async fn fetch_open(
     let mut outcome = Ok(());
     for batch in ids.chunks(BATCH) {
         let mut read = Vec::new();
-        let mut ended = Ok(());
-        for id in batch {
-            if Instant::now() > until {
-                break;
-            }
-            let letter = match mailbox.read(id).await {
-                Ok(letter) => letter,
-                Err(error) => {
-                    ended = Err(error);
-                    break;
-                }
-            };
-            match intake.take(id, letter.and_then(read_letter)).await {
-                Ok(true) => read.push(id.clone()),
-                Ok(false) => {}
-                // It stays pending; the others are taken in.
-                Err(error) if is_of_one(&error) => outcome = outcome.and(Err(error)),
-                Err(error) => {
-                    ended = Err(error);
-                    break;
-                }
-            }
-        }
-        mailbox.mark_read(&read).await?;
-        ended?;
-        if Instant::now() > until {
+        let taken = take_batch(mailbox, &intake, batch, until, &mut read, &mut outcome).await;
+        // Also those before one that failed.
+        let marked = mailbox.mark_read(&read).await;
+        if !taken? {
             break;
         }
+        marked?;
     }
     outcome
+}
+
+/// Takes in some e-mails; says whether there is time for more. What fails of one alone becomes the outcome: it stays
+/// pending, and the others are taken in.
+async fn take_batch(
+    mailbox: &mut mailbox::Mailbox,
+    intake: &Intake<'_>,
+    ids: &[String],
+    until: Instant,
+    read: &mut Vec<String>,
+    outcome: &mut Result<()>,
+) -> Result<bool> {
+    for id in ids {
+        if Instant::now() > until {
+            return Ok(false);
+        }
+        let taken = match mailbox.read(id).await {
+            Ok(letter) => intake.take(id, letter.and_then(read_letter)).await,
+            Err(error) => Err(error),
+        };
+        match taken {
+            Ok(true) => read.push(id.clone()),
+            Ok(false) => {}
+            Err(error) if is_of_one(&error) => {
+                if outcome.is_ok() {
+                    *outcome = Err(error);
+                }
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(true)
 }
 
 fn read_letter(letter: Letter) -> Option<Incoming> {
@@ -159,6 +170,8 @@ fn read_letter(letter: Letter) -> Option<Incoming> {
 /// Whether an error is one of this e-mail, and the next may do better.
 fn is_of_one(error: &Error) -> bool {
     match error {
+        // The server is there, and does not give this one.
+        Error::Provider(error) => error.outcome == Outcome::NotDone,
         Error::Database(_) => error.database_number().is_some_and(|number| UNFIT.contains(&number)),
         _ => true,
     }
