@@ -180,3 +180,17 @@ function plain_isset($array, $key, $default = false)
 {
     return is_array($array) && isset($array[$key]) && $array[$key] !== '' ? $array[$key] : $default;
 }
+
+function plain_get_setting(string $id): mixed
+{
+    static $settings = null;
+    $settings ??= json_decode(plain_row("SELECT value FROM sb_settings WHERE name = 'settings'")['value'], true);
+    return $settings[$id][0] ?? false;
+}
+
+function plain_translation(string $text): string
+{
+    static $translations = null;
+    $translations ??= json_decode(file_get_contents(SB_PATH . '/include/languages/front/de.json'), true);
+    return $translations[$text] ?? $text;
+}

@@ -7,6 +7,10 @@
  */
 
 define('SB_DB_NAME', "sb_bench_$argv[1]");
+// With the translations that come with it, for a browser that wants German.
+define('SB_PATH', dirname(__DIR__));
+define('SB_URL', 'https://support.example/chat');
+$_SERVER['HTTP_ACCEPT_LANGUAGE'] = 'de';
 
 require __DIR__ . '/baseline.php';
 require __DIR__ . '/floor.php';
@@ -24,7 +28,31 @@ $time = '2026-01-01 12:00:00';
 $map = ['name' => 'value', 'list' => [1, 2, 3]];
 $one = 1;
 
+// As large as one in the field, nearly.
+$settings = ['front-auto-translations' => [true, 'checkbox'], 'bot-name' => ['Bot', 'text']];
+for ($i = 0; $i < 200; $i++) {
+    $settings["setting-$i"] = ["the value of the setting $i", 'text'];
+}
+$GLOBALS['SB_FORCE_ADMIN'] = true;
+sb_save_settings($settings);
+$GLOBALS['SB_FORCE_ADMIN'] = false;
+// Saves nothing: it makes the next call read the settings, as the first one of a request does.
+$forget = static function (): void {
+    $GLOBALS['SB_FORCE_ADMIN'] = true;
+    sb_save_settings(false);
+    $GLOBALS['SB_FORCE_ADMIN'] = false;
+};
+
 // What is timed must be the same work.
+$forget();
+if (sb_get_setting('bot-name') !== 'Bot' || plain_get_setting('bot-name') !== 'Bot') {
+    fwrite(STDERR, "bench: a setting is read differently\n");
+    exit(1);
+}
+if (sb_('Send') !== 'Senden' || plain_translation('Send') !== 'Senden') {
+    fwrite(STDERR, "bench: a text is translated differently\n");
+    exit(1);
+}
 $ours = sb_get_conversation($user, $conversation);
 if (count($ours['messages']) !== 100 || $ours['messages'] != plain_get_conversation($user, $conversation)['messages']) {
     fwrite(STDERR, "bench: the conversation of 100 messages is read differently\n");
@@ -82,6 +110,37 @@ $operations = [
         'php' => static function () use ($map): void {
             for ($i = 0; $i < 1000; $i++) {
                 plain_isset($map, 'name');
+            }
+        },
+    ], $rounds(50), 2, 1000),
+    'sb_get_setting, first use' => measure([
+        'sb' => static function () use ($forget): mixed {
+            $forget();
+            return sb_get_setting('bot-name');
+        },
+        'mysqli' => static fn () => $floor->settings(),
+    ], $rounds(100), 20),
+    'sb_get_setting' => measure([
+        'sb' => static function (): void {
+            for ($i = 0; $i < 1000; $i++) {
+                sb_get_setting('bot-name');
+            }
+        },
+        'php' => static function (): void {
+            for ($i = 0; $i < 1000; $i++) {
+                plain_get_setting('bot-name');
+            }
+        },
+    ], $rounds(50), 2, 1000),
+    'sb_' => measure([
+        'sb' => static function (): void {
+            for ($i = 0; $i < 1000; $i++) {
+                sb_('Send');
+            }
+        },
+        'php' => static function (): void {
+            for ($i = 0; $i < 1000; $i++) {
+                plain_translation('Send');
             }
         },
     ], $rounds(50), 2, 1000),

@@ -9,6 +9,7 @@ final class Floor
     private const USER = 'SELECT id, first_name, last_name, email, profile_image, user_type, creation_time,
         last_activity, department, token FROM sb_users WHERE id = ?';
     private const DETAILS = 'SELECT slug, name, value FROM sb_users_data WHERE user_id = ? ORDER BY id';
+    private const SETTINGS = "SELECT value FROM sb_settings WHERE name = 'settings'";
     private const NEWEST = 'SELECT MAX(id) FROM sb_messages WHERE conversation_id = ?';
     private const CONVERSATION = 'SELECT c.id, c.user_id, u.first_name, u.last_name, u.profile_image, u.user_type,
         c.title, c.creation_time conversation_time, c.status_code conversation_status_code, c.department
@@ -58,6 +59,12 @@ final class Floor
         $user = $this->user($id);
         $user['details'] = $this->prepared(self::DETAILS, [$id])->get_result()->fetch_all(MYSQLI_ASSOC);
         return $user;
+    }
+
+    /** The text of the settings, not decoded. */
+    public function settings(): string
+    {
+        return $this->prepared(self::SETTINGS, [])->get_result()->fetch_row()[0];
     }
 
     public function newest(int $conversation): int

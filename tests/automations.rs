@@ -275,3 +275,129 @@ fn a_run_is_an_event() {
     );
     scene.database.drop();
 }
+
+/// The settings of a mail server.
+fn mail_settings(server: &mail::MailServer) -> String {
+    format!(
+        r#"UPDATE sb_settings SET value = '{{"email-server":[{{"email-server-host":["127.0.0.1","text"],
+            "email-server-port":["{}","number"],"email-server-from":["support@support.example","text"]}},"multi-input"]}}'
+            WHERE name = 'settings'"#,
+        server.port
+    )
+}
+
+/// That a user was born on a day of so many days from now.
+fn birthday(user: u32, days: u32) -> String {
+    format!(
+        "INSERT INTO sb_users_data (user_id, slug, name, value)
+            VALUES ({user}, 'birthday', 'Birthday', DATE_FORMAT(UTC_TIMESTAMP() + INTERVAL {days} DAY, '1990-%m-%d'))"
+    )
+}
+
+/// Whoever has a birthday is congratulated once, though nobody is there.
+#[test]
+fn who_is_away_gets_what_is_due() {
+    for table in [true, false] {
+        let server = mail::MailServer::plain();
+        let emails = row(
+            "emails",
+            r#"[{"id":"b","subject":"Happy birthday, {first_name}","message":"<p>Dear {user_name} of {city}</p>",
+                "conditions":[["birthdate"],["repeat","every-year"]]},
+                {"id":"v","subject":"Not at a time","message":"x"},
+                {"id":"p","subject":"On a page","message":"x","conditions":[["birthdate"],["include_urls","contains","a"]]},
+                {"id":"o","subject":"Past","message":"x","conditions":[["datetime","is-exactly","2020-01-01"]]}]"#,
+        );
+        let name = "UPDATE sb_users SET first_name = 'C <b>', last_name = '' WHERE id = 3";
+        let sql = [
+            mail_settings(&server),
+            emails,
+            birthday(3, 0),
+            birthday(7, 1),
+            birthday(2, 0),
+            birthday(5, 0),
+        ];
+        let sql: Vec<&str> = sql
+            .iter()
+            .map(String::as_str)
+            .chain([name])
+            .chain(table.then_some(TABLE))
+            .collect();
+        let mut scene = Scene::new("birthday", &sql);
+        for _ in 0..2 {
+            let core = scene.core();
+            assert_eq!(answer(&core, "sb_cron_jobs", []), Value::Bool(true));
+            core.end();
+            scene.run("DELETE FROM sb_settings WHERE name = 'cron-last'");
+        }
+        let email = server.email();
+        assert_eq!(email["recipients"], serde_json::json!(["carla@customer.example"]));
+        assert_eq!(mail::headers(&email, "subject"), ["Happy birthday, C <b>"]);
+        let html = email["html"].as_str().unwrap();
+        assert!(html.contains("<p>Dear C &lt;b&gt; of Roma</p>"), "{html}");
+        scene.expect(
+            "SELECT GROUP_CONCAT(name ORDER BY name) AS names FROM sb_settings
+                WHERE name LIKE 'automation-runs-%' OR name = 'cron-automations'",
+            &[("names", "automation-runs-3")],
+        );
+        scene.database.drop();
+    }
+}
+
+#[test]
+fn who_is_away_is_told_at_a_time_by_several_servers_once() {
+    const WORKERS: usize = 4;
+    let service = sms::start(0);
+    let automations = row(
+        "sms",
+        r#"[{"id":"s","message":"{first_name}: today only","conditions":[["datetime","is-between",
+            "2020-01-01 - 2099-01-01"]]}]"#,
+    );
+    let phones = "INSERT INTO sb_users_data (user_id, slug, name, value)
+        VALUES (4, 'phone', 'Phone', '+39065550144'), (2, 'phone', 'Phone', '+39065550145')";
+    let mut scene = Scene::new("campaign", &[&settings(&service.url("")), &automations, phones, TABLE]);
+    scene.at_once(WORKERS, |_, core| {
+        answer(core, "sb_cron_jobs", []);
+        core.end();
+    });
+    let mut sent: Vec<_> = service
+        .received()
+        .iter()
+        .map(|request| {
+            fields(&request.body)
+                .into_iter()
+                .find(|(name, _)| name == "Body")
+                .unwrap()
+                .1
+        })
+        .collect();
+    sent.sort();
+    assert_eq!(sent, ["Carla: today only", "Dora: today only"]);
+    scene.expect(
+        "SELECT COUNT(*) AS sent FROM sb_outbox WHERE channel = 'sms' AND state = 2",
+        &[("sent", "2")],
+    );
+    scene.database.drop();
+}
+
+#[test]
+fn messages_in_the_chat_and_popups_know_whom_they_speak_to() {
+    let messages = row("messages", r#"[{"id":"m","message":"Hello {user_name}, {unknown}"}]"#);
+    let popups = row(
+        "popups",
+        r#"[{"id":"p","title":"{first_name}!","message":"{user_email}","conditions":[["user_type","is-user"]]}]"#,
+    );
+    let mut scene = Scene::new("fields", &[&messages, &popups]);
+    let core = core_of(&scene);
+    let left = answer(&core, "sb_automations_run_all", []);
+    let popup = left.get(&0.into()).unwrap();
+    let text = |name: &'static str| popup.get(&name.into()).unwrap().as_str().unwrap().to_owned();
+    assert_eq!(
+        (text("title"), text("message")),
+        ("Carla!".to_owned(), "carla@customer.example".to_owned())
+    );
+    scene.expect(
+        "SELECT message FROM sb_messages WHERE id > 11",
+        &[("message", "Hello Carla D'Angelo, {unknown}")],
+    );
+    scene.database.drop();
+}

@@ -1,9 +1,10 @@
 //! How much memory exports and messages to all take: as much for many rows as for few.
 //!
 //! `tests/support/mariadb cargo test --test memory`. On its own, since it looks at the memory of the whole process.
+//! `SB_TEST_LARGE=1` exports a million users, which takes a few minutes.
 
 // A test fails by panicking, in its helpers too.
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, clippy::print_stdout)]
 
 mod support;
 
@@ -138,6 +139,34 @@ fn a_message_to_all_by_email() {
     assert_eq!(emails, r#"[{"emails":"515"}]"#);
     let (of_many, emails) = take("many e-mails", 12);
     assert_eq!(emails, r#"[{"emails":"4099"}]"#);
+    assert!(
+        of_many < 20 * 1024 && of_many < of_few + 5 * 1024,
+        "{of_few} and {of_many} KiB"
+    );
+}
+
+/// A million users where `SB_TEST_LARGE` is set, else some ten thousand: the memory is that of a few thousand.
+#[test]
+fn an_export_of_a_million_users() {
+    let first = "INSERT INTO sb_users (id, first_name, last_name, email, user_type, creation_time, token)
+        VALUES (100, 'One', 'Of many', '100@many.example', 'user', '2026-03-01 00:00:00', UUID())";
+    let twice = "INSERT INTO sb_users (first_name, last_name, email, user_type, creation_time, token)
+        SELECT 'One', 'Of many', CONCAT(UUID(), '@many.example'), 'user', '2026-03-01 00:00:00', UUID()
+        FROM sb_users WHERE id >= 100";
+    let details = "INSERT INTO sb_users_data (user_id, slug, name, value)
+        SELECT id, 'phone', 'Phone', CONCAT('+44', id) FROM sb_users WHERE id >= 100";
+    let doublings = match std::env::var_os("SB_TEST_LARGE") {
+        Some(_) => 20,
+        None => 15,
+    };
+    let users = |doublings| -> Vec<&str> {
+        let statements = [first].into_iter().chain(std::iter::repeat_n(twice, doublings));
+        statements.chain([details]).collect()
+    };
+    let (of_few, _) = measure("a few thousand users", &users(11), "sb_csv_users", &[]);
+    let (of_many, length) = measure("a million users", &users(doublings), "sb_csv_users", &[]);
+    println!("2^11 users: {of_few} KiB; 2^{doublings} users: {of_many} KiB for {length} bytes");
+    assert!(length > 100 << doublings, "{length} bytes");
     assert!(
         of_many < 20 * 1024 && of_many < of_few + 5 * 1024,
         "{of_few} and {of_many} KiB"

@@ -7,8 +7,8 @@
 
 mod support;
 
-use sb::contract::Value;
 use sb::contract::value::at;
+use sb::contract::{Key, Value, json};
 use support::case::Given;
 use support::core::Core;
 use support::scene::{Scene, answer};
@@ -87,5 +87,104 @@ fn the_settings_are_read_once_per_request() {
         panic!("no map")
     };
     assert!(at(&settings, "bot-name").is_some() && settings.len() == 1);
+    scene.database.drop();
+}
+
+/// Every setting that is found in the field, in both of its generations.
+const IN_THE_FIELD: [&str; 2] = [
+    include_str!("fixtures/settings-4.json"),
+    include_str!("fixtures/settings-5.json"),
+];
+
+#[test]
+fn the_settings_of_the_field_are_saved_as_they_were_read() {
+    for stored in IN_THE_FIELD.map(str::trim_end) {
+        let mut scene = scene("of the field");
+        // As PHP has written them: with escaped slashes and letters.
+        let escaped = stored
+            .replace('/', r"\/")
+            .replace('ë', r"\u00eb")
+            .replace('😟', r"\ud83d\ude1f");
+        let sql = escaped.replace('\\', r"\\").replace('\'', "''");
+        scene.run(&format!(
+            "UPDATE sb_settings SET value = '{sql}' WHERE name = 'settings'"
+        ));
+        let core = scene.core();
+        let settings = answer(&core, "sb_get_settings", []);
+        assert_eq!(settings, json::decode(stored.as_bytes()).unwrap());
+        assert_eq!(answer(&core, "sb_save_settings", [settings.clone()]), Value::Bool(true));
+        scene.expect(
+            "SELECT value FROM sb_settings WHERE name = 'settings'",
+            &[("value", stored)],
+        );
+        assert_eq!(answer(&scene.core(), "sb_get_settings", []), settings);
+        scene.database.drop();
+    }
+}
+
+#[test]
+fn every_setting_of_the_field_and_every_child_of_one_is_found_by_its_id() {
+    for stored in IN_THE_FIELD.map(str::trim_end) {
+        let scene = scene("by its id");
+        let core = scene.core();
+        let Some(Value::Map(settings)) = json::decode(stored.as_bytes()) else {
+            panic!("no map")
+        };
+        answer(&core, "sb_save_settings", [settings.clone().into()]);
+        let get = |id: &Key| answer(&core, "sb_get_setting", [Value::from(id.to_text().as_ref())]);
+        let mut found = 0;
+        for (id, setting) in &settings {
+            let value = setting.get(&0.into()).unwrap();
+            let Value::Map(children) = value.clone() else {
+                assert_eq!(get(id), *value, "{id:?}");
+                continue;
+            };
+            if setting.get(&1.into()) != Some(&"multi-input".into()) {
+                assert_eq!(get(id), *value, "{id:?}");
+                continue;
+            }
+            for (child, own) in children {
+                let own = own.get(&0.into()).unwrap();
+                assert_eq!(get(&child), *own, "{child:?}");
+                assert_eq!(get(id).get(&child), Some(own), "{id:?} {child:?}");
+                found += 1;
+            }
+        }
+        assert!(found > 150 && settings.len() > 100, "{found} of {}", settings.len());
+        scene.database.drop();
+    }
+}
+
+/// What cannot be stored whole is not stored at all.
+#[test]
+fn settings_are_saved_whole_or_not_at_all() {
+    let mut scene = scene("whole");
+    let before = answer(&scene.core(), "sb_get_settings", []);
+    let settings = || Value::map([("bot-name", vec![Value::from("New"), Value::from("text")].into())]);
+    let external = |name: &str| Value::map([("a".to_owned(), 1.into()), (name.to_owned(), 2.into())]);
+    let long = "x".repeat(192);
+    let wrong = Value::map([
+        ("de", Value::map([("a", Value::from("b"))])),
+        ("../x", Value::map([("a", Value::from("b"))])),
+    ]);
+    for (external, translations) in [
+        (external(&long), Value::Bool(false)),
+        (external("settings"), Value::Bool(false)),
+        (external("Secret-Key"), Value::Bool(false)),
+        (external("b"), wrong),
+    ] {
+        let core = scene.core();
+        assert!(
+            core.call("sb_save_settings", [settings(), external, translations])
+                .is_err()
+        );
+        assert_eq!(answer(&core, "sb_get_settings", []), before);
+    }
+    // A constraint fails at the last of the rows.
+    scene.run("ALTER TABLE sb_settings ADD CHECK (name <> 'z')");
+    let core = scene.core();
+    assert!(core.call("sb_save_settings", [settings(), external("z")]).is_err());
+    assert_eq!(answer(&core, "sb_get_settings", []), before);
+    scene.expect("SELECT COUNT(*) AS settings FROM sb_settings", &[("settings", "1")]);
     scene.database.drop();
 }

@@ -26,6 +26,12 @@ pub(crate) fn pairs(Items(attachments): Items) -> Result<Vec<Value>> {
     attachments.iter().map(pair).collect()
 }
 
+/// The names and links of attachments that are stored.
+pub(super) fn of_stored(text: &str) -> Vec<(String, String)> {
+    let stored = json::decode(text.as_bytes()).and_then(Items::from_value);
+    stored.and_then(|stored| links(stored).ok()).unwrap_or_default()
+}
+
 /// The attachments by their names and links.
 pub(super) fn links(attachments: Items) -> Result<Vec<(String, String)>> {
     let text = |pair: &Value, index| {

@@ -1,6 +1,6 @@
 //! Deliveries: what the outbox holds, by the way of each channel.
 
-use super::{notify, push, realtime, sms};
+use super::{notifications, notify, push, realtime, sms};
 use crate::contract::error::Result;
 use crate::contract::{Value, json};
 use crate::platform::Context;
@@ -63,6 +63,7 @@ async fn deliver(cx: &Context<'_>, recorded: Recorded) -> Result<bool> {
     };
     let outcome = match claimed.delivery.channel {
         Channel::Webhook => call_webhook(cx, &claimed).await,
+        _ if notifications::is_one(&claimed.delivery) => notifications::deliver(cx, &claimed.delivery).await,
         Channel::Email => notify::deliver(cx, &claimed.delivery).await,
         Channel::Sms => sms::deliver(cx, &claimed.delivery).await,
         Channel::Realtime => realtime::deliver(cx, &claimed.delivery).await,

@@ -75,6 +75,8 @@ pub(crate) enum Event {
     EmailReceived,
     /// A notification was handed to the push service.
     PushSent,
+    /// A text message was handed to its service.
+    SmsSent,
 }
 
 impl Event {
@@ -99,6 +101,7 @@ impl Event {
             Self::EmailSent => "email-sent",
             Self::EmailReceived => "email-received",
             Self::PushSent => "push-sent",
+            Self::SmsSent => "sms-sent",
         }
     }
 
@@ -122,7 +125,8 @@ impl Event {
             | Self::AutomationRun
             | Self::EmailSent
             | Self::EmailReceived
-            | Self::PushSent => return None,
+            | Self::PushSent
+            | Self::SmsSent => return None,
         })
     }
 }

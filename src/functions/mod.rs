@@ -14,6 +14,7 @@ mod events;
 pub(crate) mod feed;
 mod formatting;
 mod language;
+mod notifications;
 mod notify;
 mod push;
 pub(crate) mod realtime;
@@ -43,6 +44,7 @@ pub static SECTIONS: &[(&str, &[Function])] = &[
     ("Realtime push integration", realtime::FUNCTIONS),
     ("Notifications and messaging", notify::FUNCTIONS),
     ("Notifications and messaging", sms::FUNCTIONS),
+    ("Notifications and messaging", notifications::FUNCTIONS),
     ("Settings, articles, automations and utilities", settings::FUNCTIONS),
     ("Settings, articles, automations and utilities", articles::FUNCTIONS),
     ("Settings, articles, automations and utilities", automations::FUNCTIONS),

@@ -58,6 +58,14 @@ const PEOPLE: &str = "
     FROM sb_users u
     WHERE u.id IN ";
 
+const NAME: &str = "
+    SELECT TRIM(CONCAT(first_name, ' ', last_name))
+    FROM sb_users
+    WHERE id = ?";
+
+/// The title where nobody has a name.
+const UNNAMED: &str = "New message";
+
 /// The interests that groups subscribe to.
 const AGENTS: &str = "agents";
 const USERS: &str = "users";
@@ -114,21 +122,21 @@ async fn push_notification(
     attachments: Items,
 ) -> Result<Option<Value>> {
     let attachments = links(attachments)?;
-    let names: Vec<&str> = attachments.iter().map(|(name, _)| name.as_str()).collect();
-    let is_picture = |link: &&String| {
-        let path = link.split(['?', '#']).next().unwrap_or_default().to_ascii_lowercase();
-        PICTURES.iter().any(|ending| path.ends_with(ending))
-    };
     let push = Push {
-        message: if message.is_empty() { names.join(", ") } else { message },
         title,
         icon,
         to: interest.into_texts(),
         conversation: conversation_id.filter(|id| id.is_some()),
         sender: user_id.filter(|id| id.is_some()),
-        image: attachments.iter().map(|(_, link)| link).find(is_picture).cloned(),
+        ..Push::of_message(message, &attachments)
     };
     send(cx, &push).await
+}
+
+/// Whether the service is set.
+pub(super) fn is_open(settings: &Settings) -> bool {
+    let is_set = |name: &&str| settings.text(name).is_some();
+    ["push-notifications-id", "push-notifications-key"].iter().all(is_set)
 }
 
 /// Sends a notification now: the service's answer, or `None` when there is nobody to notify.
@@ -203,6 +211,20 @@ async fn receivers(cx: &Context<'_>, settings: &Settings, to: &[String]) -> Resu
 }
 
 impl Push {
+    /// What shows a message: its text, or else the names of its attachments, with the first picture of them.
+    pub(super) fn of_message(message: String, attachments: &[(String, String)]) -> Self {
+        let names: Vec<&str> = attachments.iter().map(|(name, _)| name.as_str()).collect();
+        let is_picture = |link: &&String| {
+            let path = link.split(['?', '#']).next().unwrap_or_default().to_ascii_lowercase();
+            PICTURES.iter().any(|ending| path.ends_with(ending))
+        };
+        Self {
+            message: if message.is_empty() { names.join(", ") } else { message },
+            image: attachments.iter().map(|(_, link)| link).find(is_picture).cloned(),
+            ..Self::default()
+        }
+    }
+
     fn notification(&self, cx: &Context<'_>, settings: &Settings, receivers: &Receivers) -> Notification {
         let installation = cx.host().configured("SB_URL").unwrap_or_default();
         let link = |conversation: ConversationId| {
@@ -233,7 +255,6 @@ impl Push {
     }
 
     /// As the outbox keeps it.
-    #[allow(dead_code, reason = "for other rooms")]
     pub(crate) fn into_delivery(self) -> Delivery {
         let to = self.to.into_iter().map(Value::from).collect();
         let payload = [
@@ -274,8 +295,24 @@ impl Push {
 /// Sends what waits in the outbox.
 pub(super) async fn deliver(cx: &Context<'_>, delivery: &Delivery) -> Result<()> {
     let push = Push::of_delivery(delivery);
-    let push = push.ok_or_else(|| Error::Internal("a notification of the outbox cannot be read".into()))?;
+    let mut push = push.ok_or_else(|| Error::Internal("a notification of the outbox cannot be read".into()))?;
+    if push.title.is_empty() {
+        push.title = name_of_sender(cx, push.sender).await?;
+    }
     send(cx, &push).await.map(drop)
+}
+
+/// The name of who wrote; of nobody that of the setting email-sender-name.
+async fn name_of_sender(cx: &Context<'_>, sender: Option<UserId>) -> Result<String> {
+    let row: Option<(String,)> = match sender {
+        Some(sender) => cx.database()?.row(NAME, params![sender]).await?,
+        None => None,
+    };
+    let name = row.map(|(name,)| name).filter(|name| !name.is_empty());
+    let settings = cx.settings().await?;
+    Ok(name
+        .or_else(|| settings.text("email-sender-name"))
+        .unwrap_or_else(|| UNNAMED.to_owned()))
 }
 
 /// The beginning of a text, with a sign that there is more.

@@ -3,11 +3,14 @@
 use crate::contract::args::{Argument, Items};
 use crate::contract::error::{Code, Result};
 use crate::contract::ids::{ConversationId, UserId};
+use crate::contract::language::Language;
 use crate::contract::status::UserType;
 use crate::contract::{Key, Map, Value};
 use crate::functions;
 use crate::functions::attachments::is_link;
+use crate::functions::events::{Event, announce};
 use crate::functions::language::stored_language;
+use crate::functions::notify::Person;
 use crate::functions::settings::get_multilingual_setting;
 use crate::functions::templates::filled;
 use crate::params;
@@ -90,6 +93,17 @@ struct Recipient {
     token: Option<String>,
 }
 
+/// A text message before its template and its service are known.
+struct Text {
+    phone: String,
+    message: String,
+    conversation: Option<ConversationId>,
+    links: Vec<String>,
+}
+
+/// A number has 15 digits at most; some services take more with it.
+const PHONE_LIMIT: usize = 64;
+
 /// What a text message in the outbox is called there.
 const EVENT: &str = "sms";
 
@@ -120,6 +134,40 @@ pub(super) async fn deliver(cx: &Context<'_>, delivery: &Delivery) -> Result<()>
         .map(drop)
 }
 
+/// A message that someone is told of.
+pub(super) struct Telling<'a> {
+    /// The number of who is told.
+    pub(super) phone: &'a str,
+    /// The name of who wrote it.
+    pub(super) sender: String,
+    /// The message.
+    pub(super) message: String,
+    /// Links to its attachments.
+    pub(super) links: Vec<String>,
+    /// Where it was written.
+    pub(super) conversation: Option<ConversationId>,
+}
+
+/// Tells someone of a message, in the words of the template and their language.
+pub(super) async fn tell(cx: &Context<'_>, person: &Person, telling: Telling<'_>) -> Result<()> {
+    let text = Text {
+        phone: normal(telling.phone),
+        message: telling.message,
+        conversation: telling.conversation,
+        links: telling.links,
+    };
+    let recipient = Recipient {
+        id: Some(person.id),
+        name: person.name.clone(),
+        is_staff: person.is_staff(),
+        token: (!person.is_staff()).then(|| person.token.clone()),
+    };
+    let template = template_for(cx, recipient.is_staff, person.language.as_ref()).await?;
+    text.send(cx, &recipient, template.as_deref(), &telling.sender)
+        .await
+        .map(drop)
+}
+
 async fn send_sms(
     cx: &Context<'_>,
     message: String,
@@ -128,40 +176,71 @@ async fn send_sms(
     conversation_id: Option<ConversationId>,
     attachments: Items,
 ) -> Result<Value> {
-    let account = Account::of(cx).await?;
-    let conversation = conversation_id.filter(|id| id.is_some());
-    let mut media = links(attachments)?;
-    let further = media.split_off(media.len().min(MEDIA_LIMIT));
-    let phone = normal(&to);
-    let recipient = if template || message.contains(URL_PARAMETER) {
-        recipient(cx, &to, &phone, conversation).await?
+    let text = Text {
+        phone: normal(&to),
+        message,
+        conversation: conversation_id.filter(|id| id.is_some()),
+        links: links(attachments)?,
+    };
+    let recipient = if template || text.message.contains(URL_PARAMETER) {
+        recipient(cx, &to, &text.phone, text.conversation).await?
     } else {
         Recipient::default()
     };
-    let parameter = url_parameter(conversation, &recipient);
-    let mut text = message.replace(URL_PARAMETER, &parameter);
-    if template && let Some(template) = template_for(cx, &recipient).await? {
-        let sender = sender_name(cx).await?;
-        let fields = [
-            ("{message}", text.as_str()),
-            ("{recipient_name}", &recipient.name),
-            ("{sender_name}", &sender),
-            (URL_PARAMETER, &parameter),
-        ];
-        text = filled(&template, &fields);
-    }
-    for link in further {
-        text.push('\n');
-        text.push_str(&link);
-    }
-    let mut record = match account.send(&phone, &text, &media).await? {
-        Value::Map(record) => record,
-        _ => Map::new(),
+    let template = if template {
+        let language = match recipient.id {
+            Some(user) => stored_language(cx, user).await?,
+            None => None,
+        };
+        template_for(cx, recipient.is_staff, language.as_ref()).await?
+    } else {
+        None
     };
-    for name in RECORD {
-        record.entry(name.into()).or_insert(Value::Null);
+    let sender = match template {
+        Some(_) => sender_name(cx).await?,
+        None => String::new(),
+    };
+    text.send(cx, &recipient, template.as_deref(), &sender).await
+}
+
+impl Text {
+    /// Sends it: the service's record of it.
+    async fn send(
+        mut self,
+        cx: &Context<'_>,
+        recipient: &Recipient,
+        template: Option<&str>,
+        sender: &str,
+    ) -> Result<Value> {
+        let account = Account::of(cx).await?;
+        let further = self.links.split_off(self.links.len().min(MEDIA_LIMIT));
+        let parameter = url_parameter(self.conversation, recipient);
+        let mut text = self.message.replace(URL_PARAMETER, &parameter);
+        if let Some(template) = template {
+            let fields = [
+                ("{message}", text.as_str()),
+                ("{recipient_name}", &recipient.name),
+                ("{sender_name}", sender),
+                (URL_PARAMETER, &parameter),
+            ];
+            text = filled(template, &fields);
+        }
+        for link in further {
+            text.push('\n');
+            text.push_str(&link);
+        }
+        let mut record = match account.send(&self.phone, &text, &self.links).await? {
+            Value::Map(record) => record,
+            _ => Map::new(),
+        };
+        for name in RECORD {
+            record.entry(name.into()).or_insert(Value::Null);
+        }
+        let data = || Value::map([("to", self.phone.clone().into()), ("message", text.clone().into())]);
+        // It is sent, and a failure of this would be answered by sending it again.
+        let _ = announce(cx, Event::SmsSent, data).await;
+        Ok(record.into())
     }
-    Ok(record.into())
 }
 
 /// The links of attachments.
@@ -192,6 +271,12 @@ pub(super) fn normal(phone: &str) -> String {
         return phone.to_owned();
     }
     digits.map_or_else(|| bare.clone(), |digits| format!("+{digits}"))
+}
+
+/// The phone number of a user's detail; what is longer than any of them is none.
+pub(super) fn phone_of(detail: &str) -> Option<String> {
+    let phone = normal(detail);
+    (!phone.is_empty() && phone.chars().count() <= PHONE_LIMIT).then_some(phone)
 }
 
 /// The owner of the conversation, when the phone number is theirs; else whoever has the number.
@@ -229,13 +314,9 @@ fn url_parameter(conversation: Option<ConversationId>, recipient: &Recipient) ->
     format!("?conversation={}{}", conversation.number(), token.unwrap_or_default())
 }
 
-/// The template for a recipient, in their language.
-async fn template_for(cx: &Context<'_>, recipient: &Recipient) -> Result<Option<String>> {
-    let language = match recipient.id {
-        Some(user) => stored_language(cx, user).await?,
-        None => None,
-    };
-    let name = if recipient.is_staff {
+/// The template for staff or for customers, in a language.
+async fn template_for(cx: &Context<'_>, is_staff: bool, language: Option<&Language>) -> Result<Option<String>> {
+    let name = if is_staff {
         "sms-message-agent"
     } else {
         "sms-message-user"

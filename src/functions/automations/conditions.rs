@@ -52,11 +52,19 @@ pub(super) struct Facts {
 pub(super) struct User {
     pub(super) kind: Option<UserType>,
     pub(super) created: NaiveDateTime,
+    pub(super) first_name: String,
+    pub(super) last_name: String,
     pub(super) email: Option<String>,
     pub(super) details: HashMap<String, String>,
 }
 
 impl User {
+    /// The language that is known of the user.
+    pub(super) fn language(&self) -> Option<Language> {
+        let known = self.detail("language").or_else(|| self.detail("browser_language"));
+        known.and_then(Language::read)
+    }
+
     /// A detail that is not empty.
     pub(super) fn detail(&self, slug: &str) -> Option<&str> {
         let detail = self.details.get(slug).map(|detail| detail.trim());
@@ -125,6 +133,23 @@ impl Condition {
             (None, None) => (None, second),
         };
         (!name.is_empty()).then_some(Self { name, operator, value })
+    }
+
+    /// Whether it says when something is due.
+    pub(super) fn is_of_time(&self) -> bool {
+        matches!(self.name.as_str(), "datetime" | "birthdate")
+    }
+
+    /// Whether it is about what a user looks at now.
+    pub(super) fn is_of_visit(&self) -> bool {
+        let of_page = [
+            "include_urls",
+            "exclude_urls",
+            "browsing_time",
+            "scroll_position",
+            "referring",
+        ];
+        of_page.contains(&self.name.as_str())
     }
 
     /// The period of `repeat`.
@@ -382,6 +407,8 @@ mod tests {
             user: Some(User {
                 kind: Some(user_type),
                 created: time("2026-11-20 10:00:00").unwrap(),
+                first_name: "Dora".into(),
+                last_name: String::new(),
                 email: None,
                 details: details.collect(),
             }),

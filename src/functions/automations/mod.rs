@@ -1,11 +1,14 @@
 //! Section "Settings, articles, automations and utilities": automations, which act on their own when their conditions
 //! hold.
 
+mod absent;
 mod conditions;
+mod fields;
 mod period;
 mod running;
 mod stored;
 
+pub(crate) use absent::automations_run_for_absent;
 pub(crate) use running::automations_run_all;
 
 use crate::contract::Map;
@@ -41,7 +44,9 @@ functions! {
     /// messages, in the user's language where they are translated.
     ///
     /// Each runs once for each user, or once in each period when it comes again, on however many servers. E-mails and text
-    /// messages go through the outbox.
+    /// messages go through the outbox. In titles, subjects and messages {user_name}, {user_email}, {first_name},
+    /// {last_name} and the user's details, {city}, are filled in; a field that nobody knows stays as it is. E-mails and
+    /// text messages that are due at a time (datetime, birthdate) reach users who are away too: see sb_cron_jobs.
     ///
     /// @return the automations with conditions that do not hold yet or that only the browser can judge, which are then
     ///     their only conditions, and all popups and designs that can be shown, each with its group as type

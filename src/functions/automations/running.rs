@@ -5,26 +5,26 @@ use std::collections::BTreeMap;
 
 use super::Group;
 use super::conditions::{Condition, Facts, User, Verdict};
+use super::fields::Fields;
 use super::stored::{ROWS, Set, id_of};
 use crate::contract::args::{Items, StatusCode, time};
 use crate::contract::error::{Error, Result};
 use crate::contract::ids::UserId;
-use crate::contract::language::Language;
 use crate::contract::status::ConversationStatus;
 use crate::contract::value::at;
 use crate::contract::{Argument, Key, Map, Value};
 use crate::functions::conversations::{NewMessage, get_last_conversation_id_or_create, send};
 use crate::functions::events::{Event, Followers};
-use crate::functions::notify::{self, Email};
+use crate::functions::notify::{self, Email, on_one_line};
 use crate::functions::sms;
 use crate::functions::users::get_bot_id;
 use crate::params;
 use crate::platform::Context;
 use crate::platform::db::OnUnknown;
-use crate::platform::outbox::{self, Delivery};
+use crate::platform::outbox::{self, Delivery, Recorded};
 
 const USER: &str = "
-    SELECT u.user_type, CAST(u.creation_time AS CHAR), u.email, d.slug, d.value
+    SELECT u.user_type, CAST(u.creation_time AS CHAR), u.first_name, u.last_name, u.email, d.slug, d.value
     FROM sb_users u
     LEFT JOIN sb_users_data d ON d.user_id = u.id
     WHERE u.id = ?";
@@ -36,13 +36,13 @@ const NEWEST_CONVERSATION: &str = "
     WHERE user_id = ? AND status_code <> ?";
 
 /// What is said of an automation that can run.
-struct Validation {
+pub(super) struct Validation {
     /// The conditions that do not hold yet, and those of the browser.
-    conditions: Vec<Value>,
+    pub(super) conditions: Vec<Value>,
     /// Whether only the browser has to say something yet.
     is_up_to_browser: bool,
     /// What happens once.
-    repeat_id: String,
+    pub(super) repeat_id: String,
 }
 
 /// Judges an automation.
@@ -78,13 +78,17 @@ pub(crate) async fn automations_run_all(cx: &Context<'_>) -> Result<Vec<Value>> 
         let is_shown = matches!(group, Group::Popups | Group::Design);
         match id {
             Some(id) if validation.conditions.is_empty() && !is_shown => {
-                let run = run(cx, id, &facts, group, &automation, &validation.repeat_id).await;
-                // One that cannot run stops none of the others; a database that fails stops all.
-                if let Err(error @ Error::Database(_)) = run {
-                    return Err(error);
+                match run(cx, id, &facts, group, &automation, &validation.repeat_id).await {
+                    Ok(run) => cx.after_commit(run.unwrap_or_default()),
+                    // One that cannot run stops none of the others; a database that fails stops all.
+                    Err(error @ Error::Database(_)) => return Err(error),
+                    Err(_) => {}
                 }
             }
             _ => {
+                if let Some(user) = facts.user.as_ref().filter(|_| group == Group::Popups) {
+                    Fields::of(user).fill_in(&mut automation, &["title", "message"]);
+                }
                 automation.insert("conditions".into(), validation.conditions.into());
                 left.push(automation.into());
             }
@@ -103,15 +107,11 @@ pub(super) async fn automations_run(cx: &Context<'_>, automation: Map, validate:
         return Ok(false);
     }
     let (_, conditions) = conditions_of(&automation).unwrap_or_default();
-    run(
-        cx,
-        id,
-        &facts,
-        group,
-        &automation,
-        &repeat_id(&automation, &conditions, &facts),
-    )
-    .await
+    let repeat_id = repeat_id(&automation, &conditions, &facts);
+    let run = run(cx, id, &facts, group, &automation, &repeat_id).await?;
+    let has_run = run.is_some();
+    cx.after_commit(run.unwrap_or_default());
+    Ok(has_run)
 }
 
 const MISSHAPEN: Error = Error::Argument {
@@ -141,18 +141,20 @@ enum Way {
     Sms(Delivery),
 }
 
-/// Claims the run, and does it; false when it was claimed before, or nothing leads to the user.
-async fn run(
+/// Claims the run, and does it: what follows is to be handed to [`Context::after_commit`]. `None` when it was claimed
+/// before, or nothing leads to the user.
+pub(super) async fn run(
     cx: &Context<'_>,
     id: UserId,
     facts: &Facts,
     group: Group,
     automation: &Map,
     repeat_id: &str,
-) -> Result<bool> {
+) -> Result<Option<Vec<Recorded>>> {
     let Some(user) = &facts.user else {
-        return Ok(false);
+        return Ok(None);
     };
+    let fields = Fields::of(user);
     let text = |name: &'static str| {
         let text = at(automation, name).cloned().and_then(String::from_value);
         text.unwrap_or_default()
@@ -160,22 +162,22 @@ async fn run(
     let mail = notify::Outbox::of(cx).await?;
     let way = match group {
         // How the chat looks is not done once: it is so on every page.
-        Group::Design => return Ok(true),
+        Group::Design => return Ok(Some(Vec::new())),
         Group::Messages | Group::Popups => Way::None,
         Group::Emails => match &user.email {
             Some(address) if mail.is_open() => Way::Email(Email {
                 to: address.clone(),
-                subject: text("subject"),
-                message: text("message"),
+                subject: on_one_line(&fields.fill(&text("subject"))),
+                message: fields.fill_html(&text("message")),
                 language: facts.language.clone(),
                 is_automatic: true,
                 ..Email::default()
             }),
-            _ => return Ok(false),
+            _ => return Ok(None),
         },
-        Group::Sms => match user.detail("phone") {
-            Some(phone) if sms::is_open(cx).await? => Way::Sms(sms::delivery(phone, &text("message"))),
-            _ => return Ok(false),
+        Group::Sms => match user.detail("phone").and_then(sms::phone_of) {
+            Some(phone) if sms::is_open(cx).await? => Way::Sms(sms::delivery(&phone, &fields.fill(&text("message")))),
+            _ => return Ok(None),
         },
     };
     let key = Key::from(id_of(automation).ok_or(MISSHAPEN)?);
@@ -209,11 +211,9 @@ async fn run(
             Ok(Some(recorded))
         })
         .await?;
-    let Some(recorded) = recorded else {
-        return Ok(false);
-    };
-    if group == Group::Messages
-        && let Err(error) = write(cx, id, text("message")).await
+    if recorded.is_some()
+        && group == Group::Messages
+        && let Err(error) = write(cx, id, fields.fill(&text("message"))).await
     {
         // What may have been written is not written again.
         if !error.outcome_is_unknown() {
@@ -221,8 +221,7 @@ async fn run(
         }
         return Err(error);
     }
-    cx.after_commit(recorded);
-    Ok(true)
+    Ok(recorded)
 }
 
 /// Writes a message of the bot into the user's newest conversation, which is opened when there is none.
@@ -255,12 +254,12 @@ async fn release(cx: &Context<'_>, row: &str, key: &Key) -> Result<()> {
     .await
 }
 
-fn runs_row(user: UserId) -> String {
+pub(super) fn runs_row(user: UserId) -> String {
     format!("automation-runs-{}", user.number())
 }
 
 /// Whether the automation has run as that already.
-fn has_run(runs: &Map, automation: &Map, repeat_id: &str) -> bool {
+pub(super) fn has_run(runs: &Map, automation: &Map, repeat_id: &str) -> bool {
     let last = id_of(automation).and_then(|id| runs.get(&Key::from(id)));
     last.and_then(Value::as_str) == Some(repeat_id)
 }
@@ -272,10 +271,7 @@ async fn facts(cx: &Context<'_>) -> Result<(Option<UserId>, Facts)> {
         Some(id) => user(cx, id).await?,
         None => None,
     };
-    let own_language = user.as_ref().and_then(|user| {
-        let known = user.detail("language").or_else(|| user.detail("browser_language"));
-        known.and_then(Language::read)
-    });
+    let own_language = user.as_ref().and_then(User::language);
     let facts = Facts {
         now: cx.now(),
         language: own_language.or_else(|| cx.browser_language()),
@@ -285,14 +281,24 @@ async fn facts(cx: &Context<'_>) -> Result<(Option<UserId>, Facts)> {
 }
 
 async fn user(cx: &Context<'_>, id: UserId) -> Result<Option<User>> {
-    type Row = (String, String, Option<String>, Option<String>, Option<String>);
+    type Row = (
+        String,
+        String,
+        String,
+        String,
+        Option<String>,
+        Option<String>,
+        Option<String>,
+    );
     let rows: Vec<Row> = cx.database()?.rows(USER, params![id]).await?;
-    let Some((user_type, created, email, ..)) = rows.first().cloned() else {
+    let Some((user_type, created, first_name, last_name, email, ..)) = rows.first().cloned() else {
         return Ok(None);
     };
     Ok(Some(User {
         kind: user_type.parse().ok(),
         created: time(&created).unwrap_or_default(),
+        first_name,
+        last_name,
         email: email.filter(|email| !email.is_empty()),
         details: rows
             .into_iter()
@@ -302,7 +308,7 @@ async fn user(cx: &Context<'_>, id: UserId) -> Result<Option<User>> {
 }
 
 /// The conditions of an automation, as they are stored and as they are read; `None` when one of them is none.
-fn conditions_of(automation: &Map) -> Option<(Vec<Value>, Vec<Condition>)> {
+pub(super) fn conditions_of(automation: &Map) -> Option<(Vec<Value>, Vec<Condition>)> {
     let Items(stored) = Items::from_value(at(automation, "conditions").cloned().unwrap_or_default())?;
     let read = stored.iter().map(|condition| Condition::read(condition.clone()));
     let read = read.collect::<Option<_>>()?;
@@ -310,7 +316,7 @@ fn conditions_of(automation: &Map) -> Option<(Vec<Value>, Vec<Condition>)> {
 }
 
 /// Judges every condition; `None` when one of them can never hold.
-fn validated(automation: &Map, facts: &Facts) -> Option<Validation> {
+pub(super) fn validated(automation: &Map, facts: &Facts) -> Option<Validation> {
     let (stored, conditions) = conditions_of(automation)?;
     let repeat = conditions.iter().find_map(Condition::period);
     let mut left = Vec::new();

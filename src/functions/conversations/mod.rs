@@ -16,6 +16,7 @@ mod reading;
 mod routing;
 mod sending;
 mod teamchat;
+mod telling;
 
 pub(crate) use editing::mark;
 pub(crate) use inbox::{Filter, Statuses, conversations_before};
@@ -193,6 +194,11 @@ functions! {
     /// back from the trash. When the connection fails so late that the message may be stored, the library looks before
     /// it repeats.
     ///
+    /// Who is away is told, as the settings want it: of a visitor's, lead's or user's message the agents, as by
+    /// sb_send_agents_notifications; of an agent's message the conversation's user, by e-mail (notify-user-email), text
+    /// message (sms-active-users) and push notification (push-notifications-users-active), but not in a conversation of
+    /// another platform, which brings the message itself. All of it goes through the outbox.
+    ///
     /// @param $sender_id the author
     /// @param $conversation_id the conversation
     /// @param $message the text, up to 65,535 bytes
@@ -200,7 +206,8 @@ functions! {
     /// @param $conversation_status the code that the conversation gets, or skip to leave it
     /// @param $payload a map kept with the message; its key event may be delete-message or open-chat
     /// @param $queue true when the queue is active in the settings
-    /// @param $recipient_id whose language notifications are written in
+    /// @param $recipient_id whose language notifications are written in; not given: that of who is told
+    /// @return notifications: by what somebody is told: email, sms, push
     /// @errors empty-message, invalid-attachment, invalid-status-code, conversation-not-found, user-not-found; SBError
     ///     too-long, security-error; the text of a database error
     async fn sb_send_message(

@@ -5,6 +5,7 @@ use std::sync::LazyLock;
 use chrono::{NaiveDateTime, TimeDelta};
 
 use super::routing::Routing;
+use super::telling::{Audience, Place, Telling};
 use crate::contract::args::{Items, StatusCode};
 use crate::contract::error::{Code, Error, Result};
 use crate::contract::ids::{ConversationId, MessageId, UserId};
@@ -12,36 +13,46 @@ use crate::contract::status::{ConversationStatus, UserType};
 use crate::contract::{Map, Value, json};
 use crate::functions::attachments;
 use crate::functions::events::{Event, Followers};
+use crate::functions::notifications::{Notification, Told};
+use crate::functions::users::ONLINE_FOR;
 use crate::params;
 use crate::platform::Context;
 use crate::platform::context::refuse_foreign;
-use crate::platform::db::{OnUnknown, Transaction, Written};
+use crate::platform::db::{Builder, OnUnknown, Transaction, Written};
 use crate::platform::idempotency::Repeatable;
 use crate::platform::outbox::Recorded;
 
 /// Adds a message to a conversation whose status it leaves as it is, as most messages after the first of their author do.
 /// Locks the conversation: whoever writes to it waits here for the one before, so that the ids of its messages become
 /// visible in their order. Of a conversation or an author that is not there, or has more to be changed, it adds nothing.
-static ADD_AS_IT_IS: LazyLock<String> = LazyLock::new(|| {
-    format!(
-        "INSERT INTO sb_messages (user_id, message, creation_time, status_code, attachments, payload, conversation_id)
-        SELECT ?, ?, ?, 0, ?, ?, c.id
-        FROM sb_conversations c
-        WHERE c.id = ? AND c.user_id = COALESCE(?, c.user_id) AND (
-            SELECT s.typing = -1 AND s.last_activity >= ? AND (s.user_type, c.status_code) IN ({})
-            FROM sb_users s
-            WHERE s.id = ?)
-        FOR UPDATE",
-        resting().join(", ")
+static ADD_AS_IT_IS: LazyLock<String> = LazyLock::new(|| added_as_it_is(""));
+
+/// The same where somebody may have to be told: only a message of the bot, and one of an agent whose customer is there.
+static ADD_UNTOLD: LazyLock<String> = LazyLock::new(|| {
+    added_as_it_is(
+        "AND (
+            SELECT s.user_type = 'bot' OR s.user_type IN ('agent', 'admin') AND o.last_activity > ?
+            FROM sb_users s, sb_users o
+            WHERE s.id = ? AND o.id = c.user_id)",
     )
 });
 
 /// Everything that must be known of any other, and the same lock: the owner and the status of the conversation, of the
 /// author the type and whether the presence is out of date.
-const LOCK_CONVERSATION: &str = "
+const CONVERSATION: &str = "
     SELECT c.user_id, c.status_code,
         (SELECT s.user_type FROM sb_users s WHERE s.id = ?),
-        (SELECT s.typing <> -1 OR COALESCE(s.last_activity < ?, TRUE) FROM sb_users s WHERE s.id = ?)
+        (SELECT s.typing <> -1 OR COALESCE(s.last_activity < ?, TRUE) FROM sb_users s WHERE s.id = ?),";
+
+/// Where somebody may have to be told: who, and whether the owner is there.
+const WITH_PLACE: &str = "
+        c.agent_id, c.department, c.source,
+        (SELECT o.last_activity > ? FROM sb_users o WHERE o.id = c.user_id)";
+
+const WITHOUT_PLACE: &str = "
+        NULL, NULL, NULL, NULL";
+
+const LOCKED: &str = "
     FROM sb_conversations c
     WHERE c.id = ?
     FOR UPDATE";
@@ -114,6 +125,8 @@ pub(crate) struct Sent {
     pub(crate) time: NaiveDateTime,
     /// Whether its author waits for an agent.
     pub(crate) waits: bool,
+    /// By what somebody is told of it.
+    pub(crate) notifications: Vec<&'static str>,
 }
 
 /// A message as it is stored, and what decides how.
@@ -128,13 +141,23 @@ struct Unit<'a> {
     status: StatusCode,
     /// The active user, if it may only touch its own conversations.
     restricted_to: Option<UserId>,
+    telling: Option<Telling<'a>>,
     once: Option<Once>,
     /// Whether the message is all that there is to write, unless the conversation or the presence of the author change.
     alone: bool,
 }
 
-/// What [`LOCK_CONVERSATION`] gives.
-type Known = (u32, Option<i64>, Option<String>, Option<bool>);
+/// What [`CONVERSATION`] gives, and [`WITH_PLACE`].
+type Known = (
+    u32,
+    Option<i64>,
+    Option<String>,
+    Option<bool>,
+    Option<u32>,
+    Option<u8>,
+    Option<String>,
+    Option<bool>,
+);
 
 /// What a try has done.
 pub(crate) struct Done {
@@ -155,7 +178,7 @@ pub(super) async fn send_message(
     conversation_status: StatusCode,
     payload: Map,
     queue: bool,
-    _recipient_id: Option<UserId>,
+    recipient_id: Option<UserId>,
 ) -> Result<Value> {
     let message = NewMessage {
         sender: sender_id,
@@ -166,12 +189,16 @@ pub(super) async fn send_message(
         status: conversation_status,
         queue,
     };
-    let sent = send(cx, message).await?;
+    let audience = Audience::WhoeverIsAway {
+        language_of: recipient_id.filter(|id| id.is_some()),
+    };
+    let sent = store(cx, message, audience, None).await?;
+    let notifications = sent.notifications.into_iter().map(Value::from);
     Ok(Value::map([
         ("status", "success".into()),
         ("message-id", Value::Int(sent.id.number().into())),
         ("queue", sent.waits.into()),
-        ("notifications", Value::List(Vec::new())),
+        ("notifications", Value::List(notifications.collect())),
     ]))
 }
 
@@ -180,6 +207,7 @@ pub(super) async fn send_message(
 pub(crate) struct Joined<'a> {
     cx: &'a Context<'a>,
     routing: Option<Routing>,
+    telling: Option<Telling<'a>>,
 }
 
 impl<'a> Joined<'a> {
@@ -188,6 +216,7 @@ impl<'a> Joined<'a> {
         Ok(Self {
             cx,
             routing: Routing::of(cx, false).await?,
+            telling: Telling::of(cx, Audience::OfEmail).await?,
         })
     }
 
@@ -199,7 +228,10 @@ impl<'a> Joined<'a> {
         followers: Followers<'a>,
         message: NewMessage,
     ) -> Result<Done> {
-        let unit = Unit::of(self.cx, followers, message)?;
+        let unit = Unit {
+            telling: self.telling.clone(),
+            ..Unit::of(self.cx, followers, message)?
+        };
         unit.store(transaction, &mut None).await
     }
 
@@ -215,19 +247,26 @@ impl<'a> Joined<'a> {
     }
 }
 
-/// Stores a message in one transaction, and what follows it.
+/// Stores a message in one transaction, and what follows it. Nobody is told of it elsewhere.
 pub(crate) async fn send(cx: &Context<'_>, message: NewMessage) -> Result<Sent> {
-    send_once(cx, message, None).await
+    store(cx, message, Audience::Nobody, None).await
 }
 
-/// As [`send`]; of a request that is carried out once, with its answer.
+/// As [`send`], of a request that is carried out once, with its answer; and the other side is told when it is away.
 pub(crate) async fn send_once(cx: &Context<'_>, message: NewMessage, once: Option<Once>) -> Result<Sent> {
+    let audience = Audience::WhoeverIsAway { language_of: None };
+    store(cx, message, audience, once).await
+}
+
+async fn store(cx: &Context<'_>, message: NewMessage, audience: Audience, once: Option<Once>) -> Result<Sent> {
     let database = cx.database()?;
     let routing = Routing::of(cx, message.queue).await?;
     let followers = Followers::of(cx).await?;
+    let telling = Telling::of(cx, audience).await?;
     let followed = followers.want(Event::MessageSent) || followers.want(Event::BotMessage);
     let unit = Unit {
         restricted_to: cx.restricted_user().await?,
+        telling,
         alone: message.status == StatusCode::NotGiven && !followed && routing.is_none() && once.is_none(),
         once,
         ..Unit::of(cx, followers, message)?
@@ -262,6 +301,21 @@ pub(super) fn stored_payload(payload: Map) -> Result<String> {
     } else {
         Ok(text)
     }
+}
+
+/// The statement of [`ADD_AS_IT_IS`], with a further condition.
+fn added_as_it_is(condition: &str) -> String {
+    format!(
+        "INSERT INTO sb_messages (user_id, message, creation_time, status_code, attachments, payload, conversation_id)
+        SELECT ?, ?, ?, 0, ?, ?, c.id
+        FROM sb_conversations c
+        WHERE c.id = ? AND c.user_id = COALESCE(?, c.user_id) AND (
+            SELECT s.typing = -1 AND s.last_activity >= ? AND (s.user_type, c.status_code) IN ({})
+            FROM sb_users s
+            WHERE s.id = ?) {condition}
+        FOR UPDATE",
+        resting().join(", ")
+    )
 }
 
 /// The types of authors and the statuses of conversations that a message leaves as they are, as rows of SQL.
@@ -320,6 +374,7 @@ impl<'a> Unit<'a> {
             payload,
             status: message.status,
             restricted_to: None,
+            telling: None,
             once: None,
             alone: false,
         })
@@ -333,6 +388,7 @@ impl<'a> Unit<'a> {
             conversation: self.conversation,
             time,
             waits: false,
+            notifications: Vec::new(),
         };
         let only = |sent| Done {
             sent,
@@ -355,14 +411,20 @@ impl<'a> Unit<'a> {
             *tried = Some((id, now));
             return Ok(only(sent(id, now)));
         }
-        let params = params![self.sender, lag, self.sender, self.conversation];
-        let known: Option<Known> = transaction.row(LOCK_CONVERSATION, params).await?;
-        let (owner, status, sender_type, presence_is_stale) = known.ok_or(Code::ConversationNotFound)?;
+        let known = self.lock(transaction, lag).await?.ok_or(Code::ConversationNotFound)?;
+        let (owner, status, sender_type, presence_is_stale, agent, department, source, owner_is_present) = known;
+        let place = Place {
+            owner: owner.into(),
+            status: status.and_then(|code| code.try_into().ok()),
+            agent: agent.map(UserId::from),
+            department,
+            source,
+            owner_is_present: owner_is_present.unwrap_or(false),
+        };
         let sender_type = sender_type.ok_or(Code::UserNotFound)?.parse().ok();
-        refuse_foreign(self.restricted_to, owner.into())?;
-        let status = status.and_then(|code| code.try_into().ok());
-        let next = status_after(self.status, sender_type, status);
-        if next != status
+        refuse_foreign(self.restricted_to, place.owner)?;
+        let next = status_after(self.status, sender_type, place.status);
+        if next != place.status
             && let Some(next) = next
         {
             transaction
@@ -393,26 +455,55 @@ impl<'a> Unit<'a> {
         } else {
             Event::MessageSent
         };
-        let recorded = self
+        let mut recorded = self
             .followers
-            .record(transaction, event, || self.event_data(id, owner, next))
+            .record(transaction, event, || self.event_data(id, place.owner, next))
             .await?;
+        let told = match &self.telling {
+            Some(telling) if self.has_content() && next != Some(ConversationStatus::Trash) => {
+                let author = (self.sender, sender_type);
+                let notification = || self.notification(id);
+                telling.tell(transaction, &place, author, notification).await?
+            }
+            _ => Told::default(),
+        };
+        recorded.extend(told.recorded);
         Ok(Done {
-            sent: sent(id, now),
+            sent: Sent {
+                notifications: told.ways,
+                ..sent(id, now)
+            },
             routable: sender_type.is_some_and(UserType::is_customer) && next != Some(ConversationStatus::Trash),
             presence_is_stale: presence_is_stale.unwrap_or(true),
             recorded,
         })
     }
 
+    /// Locks the conversation.
+    async fn lock(&self, transaction: &mut Transaction<'_>, lag: NaiveDateTime) -> Result<Option<Known>> {
+        let mut query = Builder::new(CONVERSATION, params![self.sender, lag, self.sender]);
+        match self.telling {
+            Some(_) => query.add(WITH_PLACE, params![self.cx.now() - ONLINE_FOR]),
+            None => query.add(WITHOUT_PLACE, params![]),
+        };
+        query.add(LOCKED, params![self.conversation]);
+        let (sql, params) = query.finish();
+        transaction.row(sql, params).await
+    }
+
+    /// Whether there is something to be told of.
+    fn has_content(&self) -> bool {
+        !(self.text.is_empty() && self.attachments.is_empty())
+    }
+
     /// What followers get to know of the message.
-    fn event_data(&self, id: u32, owner: u32, status: Option<ConversationStatus>) -> Value {
+    fn event_data(&self, id: u32, owner: UserId, status: Option<ConversationStatus>) -> Value {
         let structure = |text: &str| json::decode(text.as_bytes()).unwrap_or_else(|| "".into());
         Value::map([
             ("message_id", id.to_string().into()),
             ("conversation_id", self.conversation.into()),
             ("user_id", self.sender.into()),
-            ("conversation_user_id", owner.to_string().into()),
+            ("conversation_user_id", owner.into()),
             (
                 "conversation_status_code",
                 status.map_or(Value::Null, |status| status.code().to_string().into()),
@@ -423,14 +514,26 @@ impl<'a> Unit<'a> {
         ])
     }
 
-    /// Adds the message, if it leaves everything else as it is. Its id.
+    /// What whoever is away is told.
+    fn notification(&self, id: u32) -> Notification {
+        Notification {
+            sender: Some(self.sender),
+            conversation: Some(self.conversation),
+            message: self.text.clone(),
+            attachments: attachments::of_stored(&self.attachments),
+            what: id.to_string(),
+            ..Notification::default()
+        }
+    }
+
+    /// Adds the message, if it leaves everything else as it is, and nobody is to be told. Its id.
     async fn add_as_it_is(
         &self,
         transaction: &mut Transaction<'_>,
         now: NaiveDateTime,
         lag: NaiveDateTime,
     ) -> Result<Option<u32>> {
-        let params = params![
+        let mut params = params![
             self.sender,
             &self.text,
             now,
@@ -441,7 +544,13 @@ impl<'a> Unit<'a> {
             lag,
             self.sender
         ];
-        let added = transaction.execute(ADD_AS_IT_IS.as_str(), params).await?;
+        let statement = if self.telling.is_some() && self.has_content() {
+            params.extend(params![now - ONLINE_FOR, self.sender]);
+            &ADD_UNTOLD
+        } else {
+            &ADD_AS_IT_IS
+        };
+        let added = transaction.execute(statement.as_str(), params).await?;
         Ok((added.affected > 0).then(|| id_of(added)))
     }
 

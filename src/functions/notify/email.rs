@@ -1,6 +1,6 @@
 //! An e-mail from one person to another.
 
-use super::people::people;
+use super::people::{Person, people};
 use super::sending::send;
 use super::writing::{Notice, Writer};
 use crate::contract::args::Items;
@@ -51,9 +51,11 @@ pub(super) async fn email(
     };
     let writer = Writer::of(cx, conversation, [recipient]).await?;
     let what = crypto::token()?;
+    let author = sender.map(Person::author);
     let notice = Notice {
-        sender,
+        sender: author.as_ref(),
         message: &message,
+        instead: None,
         attachments: &attachments,
         bottom: "",
         what: what.get(..16).unwrap_or_default(),

@@ -13,12 +13,13 @@ mod writing;
 
 pub(crate) use answering::Answering;
 pub(crate) use content::as_html;
-pub(crate) use outbox::{Outbox, deliver};
-pub(crate) use people::people;
+pub(crate) use outbox::{Outbox, deliver, is_open};
+pub(crate) use people::{Author, Person, people};
 pub(crate) use piping::fetch_emails_by_cron;
 pub use piping::reach_mailboxes;
-pub(crate) use sending::Email;
+pub(crate) use sending::{Email, send};
 pub(crate) use thread::{Side, Thread};
+pub(crate) use writing::{Notice, Writer, on_one_line};
 
 use crate::contract::args::Items;
 use crate::contract::ids::UserId;

@@ -24,7 +24,7 @@ pub(crate) struct Outbox<'a> {
 impl<'a> Outbox<'a> {
     /// Reads the settings, and looks for the table only when there is a mail server.
     pub(crate) async fn of(cx: &'a Context<'a>) -> Result<Self> {
-        let is_open = Sender::is_set(cx).await?;
+        let is_open = is_open(cx).await?;
         Ok(Self {
             cx,
             has_table: is_open && cx.database()?.has(outbox::TABLE).await?,
@@ -45,6 +45,11 @@ impl<'a> Outbox<'a> {
         }
         outbox::record(transaction, self.has_table, self.cx.now(), vec![email.into_delivery()]).await
     }
+}
+
+/// Whether there is a mail server.
+pub(crate) async fn is_open(cx: &Context<'_>) -> Result<bool> {
+    Sender::is_set(cx).await
 }
 
 /// Sends an e-mail of the outbox.

@@ -47,7 +47,24 @@ pub(crate) struct Person {
     pub(crate) page: Option<String>,
 }
 
+/// Who wrote what people are told of.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Author {
+    /// First and last name.
+    pub(crate) name: String,
+    /// The URL of the profile image.
+    pub(crate) image: String,
+}
+
 impl Person {
+    /// As an author.
+    pub(crate) fn author(&self) -> Author {
+        Author {
+            name: self.name.clone(),
+            image: self.image.clone(),
+        }
+    }
+
     /// Whether it answers for the company.
     pub(crate) fn is_staff(&self) -> bool {
         self.user_type.is_some_and(UserType::is_staff)

@@ -3,7 +3,7 @@
 
 use super::answering::Answering;
 use super::content::{Texts, as_html};
-use super::people::Person;
+use super::people::{Author, Person};
 use super::sending::Email;
 use super::thread::{Side, Thread};
 use crate::contract::error::Result;
@@ -30,9 +30,11 @@ const SUBJECT_LIMIT: usize = 200;
 /// What an e-mail tells of.
 pub(crate) struct Notice<'a> {
     /// Who wrote the message.
-    pub(crate) sender: Option<&'a Person>,
+    pub(crate) sender: Option<&'a Author>,
     /// The message, with the marks of its formatting.
     pub(crate) message: &'a str,
+    /// What the content shows in its place: HTML, or plain text.
+    pub(crate) instead: Option<&'a str>,
     /// Names and links.
     pub(crate) attachments: &'a [(String, String)],
     /// What stands behind the message.
@@ -92,7 +94,7 @@ impl Writer {
             .iter()
             .find(|(language, _)| *language == recipient.language)?;
         let (subject, content) = templates.of_recipient(recipient);
-        let mut message = to_html(notice.message);
+        let mut message = notice.instead.map_or_else(|| to_html(notice.message), as_html);
         let attachments: Vec<String> = notice
             .attachments
             .iter()
@@ -224,7 +226,7 @@ fn translated(cx: &Context<'_>, language: Option<&Language>, text: &str) -> Resu
 }
 
 /// A text as a header can hold it.
-fn on_one_line(text: &str) -> String {
+pub(crate) fn on_one_line(text: &str) -> String {
     let text: String = text
         .chars()
         .map(|letter| if letter.is_control() { ' ' } else { letter })

@@ -11,7 +11,7 @@ use chrono::{NaiveDateTime, Timelike};
 
 use super::cleaning;
 use crate::contract::error::Result;
-use crate::functions::automations::automations_run_all as run_automations;
+use crate::functions::automations::{automations_run_all, automations_run_for_absent};
 use crate::functions::{deliveries, notify, shop};
 use crate::params;
 use crate::platform::{Context, outbox};
@@ -78,9 +78,11 @@ async fn clean_up(cx: &Context<'_>) -> Result<()> {
     Ok(())
 }
 
-/// The automations of the active user, before the outbox, which may get something to do by them.
+/// The automations of the active user and those that are due for everyone else, before the outbox, which may get
+/// something to do by them.
 async fn automations(cx: &Context<'_>) -> Result<()> {
-    run_automations(cx).await.map(drop)
+    automations_run_all(cx).await?;
+    automations_run_for_absent(cx).await
 }
 
 /// Coupons of the shop that have expired, where there is a shop.

@@ -195,9 +195,11 @@ functions! {
     /// Does what is to be done once an hour, when it was not done in this hour yet; of those who call at the same time
     /// one does it.
     ///
-    /// That is to clean up as sb_clean_data, where the setting admin-auto-archive is on, to delete expired coupons, where
-    /// the shop is active, and to deliver what is due in the outbox. E-mails are fetched once a minute, as sb_email_piping
-    /// does it.
+    /// That is to clean up as sb_clean_data, where the setting admin-auto-archive is on, to run the automations of the
+    /// active user and, for all users, those e-mails and text messages that are due at a time (datetime, birthdate) and
+    /// ask for nothing of a visit, to delete expired coupons, where the shop is active, and to deliver what is due in the
+    /// outbox. Users are gone through for 20 seconds, from where the last turn stopped.
+    /// E-mails are fetched once a minute, as sb_email_piping does it.
     ///
     /// @errors SBError the first failure; what else is to be done is done nevertheless, and what failed with the next hour
     async fn sb_cron_jobs() -> "true|SBError" => cron::cron_jobs;
