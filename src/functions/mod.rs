@@ -27,6 +27,7 @@ mod templates;
 mod users;
 
 pub use catalog::{Body, Call, Function, Param};
+pub use cms::{Synchronisation, synchronise};
 pub use deliveries::{deliver_all, deliver_due, deliver_recorded};
 pub use notify::reach_mailboxes;
 pub use system::write_users;

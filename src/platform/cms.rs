@@ -10,15 +10,30 @@ use super::db::{
 use super::settings::Settings;
 use crate::contract::error::{Error, Result};
 use crate::contract::value::{Records, Value};
+use crate::params;
 
 /// What the tables' names begin with where no prefix is set.
 const DEFAULT_PREFIX: &str = "wp_";
+
+/// Which of two tables there are.
+const TABLES_THERE: &str = "
+    SELECT TABLE_NAME
+    FROM information_schema.TABLES
+    WHERE TABLE_SCHEMA = COALESCE(?, DATABASE()) AND TABLE_NAME IN (?, ?)";
+
+/// The last letters that columns of the older character sets hold: utf8mb3, latin1.
+const LAST_LETTERS: [char; 2] = ['\u{ffff}', '\u{ff}'];
+
+/// What the server says where texts of a statement cannot be compared, by how many they are.
+const CANNOT_COMPARE: [u16; 3] = [1267, 1270, 1271];
 
 /// Where the settings say that the tables are.
 pub(super) struct Place {
     /// A connection of its own, when they are not reached by the service's.
     pub(super) connection: Option<DatabaseSettings>,
     tables: Tables,
+    /// The schema, when it is not the connection's.
+    schema: Option<String>,
     prefix: String,
 }
 
@@ -27,6 +42,7 @@ pub(super) struct Place {
 pub struct Cms<'a> {
     database: &'a Database,
     tables: Tables,
+    schema: Option<String>,
     prefix: String,
 }
 
@@ -60,6 +76,7 @@ impl Place {
         Ok(Self {
             connection,
             tables,
+            schema,
             prefix,
         })
     }
@@ -71,8 +88,39 @@ impl<'a> Cms<'a> {
         Self {
             database,
             tables: place.tables,
+            schema: place.schema,
             prefix: place.prefix,
         }
+    }
+
+    /// The number of the site, when the prefix could be that of one in a network: 2 of `wp_2_`.
+    pub fn number_in_network(&self) -> Option<u32> {
+        in_network(&self.prefix).map(|(_, number)| number)
+    }
+
+    /// What tells whether there are users of the site's own: the schema and the name of their table.
+    pub fn own_users(&self) -> Vec<Param> {
+        params![self.schema.as_deref(), self.prefixed("users")]
+    }
+
+    /// The tables of the users, when the site shares them with the other sites of a network: their names have no number.
+    pub async fn shared_users(&self) -> Result<Option<Self>> {
+        let Some((prefix, _)) = in_network(&self.prefix) else {
+            return Ok(None);
+        };
+        let (own, shared) = (self.prefixed("users"), format!("{prefix}users"));
+        let params = params![self.schema.as_deref(), &own, &shared];
+        let found: Vec<(String,)> = self.database.rows(TABLES_THERE, params).await?;
+        // Some servers keep the names of tables in small letters.
+        let is_there = |table: &str| found.iter().any(|(name,)| name.eq_ignore_ascii_case(table));
+        let tables = Tables::new(self.schema.as_deref(), prefix);
+        let tables = tables.filter(|_| is_there(&shared) && !is_there(&own));
+        Ok(tables.map(|tables| Self {
+            database: self.database,
+            tables,
+            schema: self.schema.clone(),
+            prefix: prefix.to_owned(),
+        }))
     }
 
     /// A name that begins with the tables' prefix: some keys do too.
@@ -87,12 +135,14 @@ impl<'a> Cms<'a> {
 
     /// All rows of a query.
     pub async fn rows<T: FromRow>(&self, sql: impl Into<Sql>, params: Vec<Param>) -> Result<Vec<T>> {
-        self.database.rows(self.place(sql), params).await
+        let read = async |sql, params| self.database.rows(sql, params).await;
+        self.read(sql.into(), params, read).await
     }
 
     /// The first row of a query, if it has one.
     pub async fn row<T: FromRow>(&self, sql: impl Into<Sql>, params: Vec<Param>) -> Result<Option<T>> {
-        self.database.row(self.place(sql), params).await
+        let read = async |sql, params| self.database.row(sql, params).await;
+        self.read(sql.into(), params, read).await
     }
 
     /// The rows of a query as records, their cells as text, under the given column names.
@@ -102,12 +152,34 @@ impl<'a> Cms<'a> {
         params: Vec<Param>,
         columns: &'static [&'static str],
     ) -> Result<Records> {
-        self.database.records(self.place(sql), params, columns).await
+        let read = async |sql, params| self.database.records(sql, params, columns).await;
+        self.read(sql.into(), params, read).await
     }
 
     /// The rows of a query, their cells as text.
     pub async fn cells(&self, sql: impl Into<Sql>, params: Vec<Param>) -> Result<Vec<Vec<Value>>> {
-        self.database.cells(self.place(sql), params).await
+        let read = async |sql, params| self.database.cells(sql, params).await;
+        self.read(sql.into(), params, read).await
+    }
+
+    /// Reads; where the columns' character set has not all letters of the parameters, once more without those: nothing
+    /// there equals them.
+    async fn read<T>(
+        &self,
+        sql: Sql,
+        params: Vec<Param>,
+        read: impl AsyncFn(Sql, Vec<Param>) -> Result<T>,
+    ) -> Result<T> {
+        let sql = self.place(sql);
+        let mut result = read(sql.clone(), params.clone()).await;
+        for last in LAST_LETTERS {
+            if !matches!(&result, Err(Error::Database(error)) if CANNOT_COMPARE.contains(&error.number)) {
+                break;
+            }
+            let params = params.iter().map(|param| param.up_to(last)).collect();
+            result = read(sql.clone(), params).await;
+        }
+        result
     }
 
     /// One statement that writes, committed when this returns.
@@ -122,5 +194,27 @@ impl<'a> Cms<'a> {
         unit: impl AsyncFnMut(&mut Transaction<'_>) -> Result<T>,
     ) -> Result<T> {
         self.database.transaction(on_unknown, unit).await
+    }
+}
+
+/// The prefix of a network's own tables and the number of a site in it, when a prefix could be the site's.
+fn in_network(prefix: &str) -> Option<(&str, u32)> {
+    let site = prefix.strip_suffix('_')?;
+    let network = site.trim_end_matches(|letter: char| letter.is_ascii_digit());
+    let number = site.strip_prefix(network)?.parse().ok()?;
+    Some((network, number))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_prefix_may_be_that_of_a_site_in_a_network() {
+        assert_eq!(in_network("wp_2_"), Some(("wp_", 2)));
+        assert_eq!(in_network("blog12_"), Some(("blog", 12)));
+        for prefix in ["wp_", "", "_", "wp_2", "wp_2_x_", "wp_99999999999_"] {
+            assert_eq!(in_network(prefix), None, "{prefix}");
+        }
     }
 }

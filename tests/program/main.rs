@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 mod bench;
+mod cms;
 mod doctor;
 mod documentation;
 mod install;

@@ -4,6 +4,7 @@
 //! A door like the others: what a function does is decided in the library.
 
 mod api_key;
+mod cms;
 mod config_file;
 mod doctor;
 mod export;
@@ -50,6 +51,9 @@ enum Command {
     /// Writes people into a file.
     #[command(subcommand)]
     Export(export::What),
+    /// Works with the content-management system.
+    #[command(subcommand)]
+    Cms(cms::What),
     /// Writes the manual pages.
     #[command(hide = true)]
     Man(man::Options),
@@ -67,6 +71,7 @@ fn main() -> ExitCode {
         Command::Doctor(options) => doctor::run(&options),
         Command::Import(what) => import::run(&what),
         Command::Export(what) => export::run(&what),
+        Command::Cms(what) => cms::run(&what),
         Command::Man(options) => man::run(&options),
         Command::Stubs(options) => stubs::run(&options),
     };

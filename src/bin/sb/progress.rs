@@ -63,6 +63,14 @@ impl Amount {
         Self::shown(ProgressBar::new_spinner(), "{spinner} {pos} {elapsed}")
     }
 
+    /// Of so many of something.
+    pub fn of(total: u64) -> Self {
+        Self::shown(
+            ProgressBar::new(total),
+            "{bar:40} {pos}/{len} {elapsed}, {eta} left, {msg}",
+        )
+    }
+
     /// The bar draws itself on stderr, and nothing where that is no terminal.
     fn shown(bar: ProgressBar, template: &str) -> Self {
         if let Ok(style) = ProgressStyle::with_template(template) {

@@ -8,7 +8,7 @@ use crate::contract::error::Result;
 use crate::contract::ids::CmsId;
 use crate::contract::value::{Key, at};
 use crate::contract::{Map, Value};
-use crate::functions::users::get_user_extra;
+use crate::functions::language::language_of;
 use crate::params;
 use crate::platform::Context;
 use crate::platform::cms::Cms;
@@ -199,9 +199,10 @@ impl Languages {
         }
     }
 
-    /// Whether links leave the default language out.
-    fn hides_default(&self) -> bool {
+    /// Whether links of a form leave the default language out.
+    fn hides_default(&self, form: LinkForm) -> bool {
         match self.plugin {
+            Some(Plugin::Wpml) if form == LinkForm::Query => true,
             Some(Plugin::Wpml) => {
                 let urls = map_of(at(&self.settings, "urls").cloned());
                 !at(&urls, "directory_for_default_language").is_some_and(Value::is_truthy)
@@ -216,7 +217,7 @@ impl Languages {
             return link;
         };
         let form = self.link_form(site.has_plain_links());
-        if form != LinkForm::Domain && self.hides_default() && language == self.default_language() {
+        if form != LinkForm::Domain && self.hides_default(form) && language == self.default_language() {
             return link;
         }
         match form {
@@ -301,15 +302,18 @@ impl Languages {
             }
         };
         let of_language = |wanted: &str| {
-            let mut same = translations
-                .iter()
-                .filter(|(code, _)| code.eq_ignore_ascii_case(wanted));
+            let mut same = translations.iter().filter(|(code, _)| is_same_code(code, wanted));
             same.find_map(|(_, id)| (*id != 0).then(|| CmsId::from(*id)))
         };
         // A reader of de_CH is served by de.
         let general = language.split(['-', '_']).next().unwrap_or_default();
         Ok(of_language(language).or_else(|| of_language(general)))
     }
+}
+
+/// Whether two codes mean the same language: the plugins write `pt-br`, browsers `pt-BR`, others `pt_BR`.
+fn is_same_code(own: &str, other: &str) -> bool {
+    own.replace('_', "-").eq_ignore_ascii_case(&other.replace('_', "-"))
 }
 
 /// The texts of a list or map.
@@ -347,26 +351,11 @@ pub(super) async fn language_settings(cx: &Context<'_>, plugin: Option<String>) 
     ])))
 }
 
-/// The language of the active user, else of the browser.
-async fn active_language(cx: &Context<'_>) -> Result<Option<String>> {
-    if let Some(user) = cx.active_user().await? {
-        let known = get_user_extra(cx, user.id, Some("language".to_owned()), Value::Null).await?;
-        if let Some(language) = String::from_value(known).filter(|language| !language.is_empty()) {
-            return Ok(Some(language));
-        }
-    }
-    Ok(cx
-        .browser_language()
-        .map(|language| language.primary().code().to_owned()))
-}
-
 /// The translation of a page into the language of the active user; the page itself without one.
 pub(super) async fn language_get_page_id(cx: &Context<'_>, id: CmsId) -> Result<CmsId> {
     let cms = super::open(cx).await?;
-    let Some(language) = active_language(cx).await? else {
-        return Ok(id);
-    };
+    let language = language_of(cx, None).await?;
     let site = Site::read(cx, cms, &[]).await?;
-    let translation = site.languages.translation(&site.cms, id, &language).await?;
+    let translation = site.languages.translation(&site.cms, id, language.code()).await?;
     Ok(translation.unwrap_or(id))
 }

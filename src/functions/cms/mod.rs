@@ -17,6 +17,7 @@ use crate::platform::cms::Cms;
 
 pub(crate) use languages::Plugin;
 pub(crate) use options::{Options, map_of};
+pub use people::{Synchronisation, synchronise};
 pub(crate) use people::{email_of, id_of};
 pub(crate) use posts::NewPost;
 pub(crate) use site::Site;

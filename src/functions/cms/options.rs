@@ -17,6 +17,13 @@ const OPTIONS: &str = "
     FROM {options}
     WHERE option_name IN ";
 
+/// Beside the options, under an empty name: how many tables of users the site has of its own.
+const OWN_USERS: &str = "
+    UNION ALL
+    SELECT '', CAST(COUNT(*) AS BINARY)
+    FROM information_schema.TABLES
+    WHERE TABLE_SCHEMA = COALESCE(?, DATABASE()) AND TABLE_NAME = ?";
+
 /// The id of the option stays what it is, and is given back.
 const STORE: &str = "
     INSERT INTO {options} (option_name, option_value, autoload)
@@ -46,6 +53,20 @@ impl Options {
         let (sql, params) = statement.finish();
         let rows: Vec<(String, Vec<u8>)> = cms.rows(sql, params).await?;
         Ok(Self(rows.into_iter().collect()))
+    }
+
+    /// Reads the options of a site, in one query, and whether it is one of a network.
+    pub(super) async fn of_site(cms: &Cms<'_>, names: impl IntoIterator<Item = &str>) -> Result<(Self, Option<u32>)> {
+        let Some(number) = cms.number_in_network() else {
+            return Ok((Self::read(cms, names).await?, None));
+        };
+        let mut statement = Builder::new(OPTIONS, params![]);
+        statement.list(names).add(OWN_USERS, cms.own_users());
+        let (sql, params) = statement.finish();
+        let rows: Vec<(String, Vec<u8>)> = cms.rows(sql, params).await?;
+        let options = Self(rows.into_iter().collect());
+        let shares_users = options.text("") == "0";
+        Ok((options, shares_users.then_some(number)))
     }
 
     /// The text of an option, empty when there is none.

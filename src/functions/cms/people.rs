@@ -7,10 +7,11 @@ use crate::contract::error::Result;
 use crate::contract::ids::{CmsId, UserId};
 use crate::contract::value::at;
 use crate::contract::{Records, Value, json};
-use crate::functions::users::{self, Imported};
+use crate::functions::users::{self, Imported, Taken};
 use crate::params;
 use crate::platform::Context;
 use crate::platform::cms::Cms;
+use crate::platform::db::Builder;
 
 const USER: &str = "
     SELECT u.ID,
@@ -38,6 +39,11 @@ const BY_EMAIL: &str = "
     WHERE user_email = ?
     ORDER BY ID";
 
+const HOW_MANY: &str = "
+    SELECT COUNT(*)
+    FROM {users} u
+    WHERE u.ID > ? AND ";
+
 /// The next users, by their ids.
 const CHUNK: &str = "
     SELECT u.ID,
@@ -55,15 +61,27 @@ const CHUNK: &str = "
             LIMIT 1), ''),
         u.user_email, u.user_pass, CAST(u.user_registered AS CHAR)
     FROM {users} u
-    WHERE u.ID > ?
+    WHERE u.ID > ? AND ";
+
+const BY_ID: &str = "
     ORDER BY u.ID
     LIMIT ?";
+
+/// Of the users whom the sites of a network share, those of one site have a role there.
+const OF_SITE: &str = "
+    EXISTS (
+        SELECT 1
+        FROM {usermeta} c
+        WHERE c.user_id = u.ID AND c.meta_key = ?)";
 
 /// How many users are taken over together.
 const CHUNK_SIZE: u32 = 200;
 
 /// The settings row of the id up to which a synchronisation has come.
 const PROGRESS: &str = "cms-synch";
+
+/// The key of a user's roles on a site, behind the prefix of its tables.
+const ROLES: &str = "capabilities";
 
 const SET_PROGRESS: &str = "
     INSERT INTO sb_settings (name, value)
@@ -78,12 +96,13 @@ const FORGET_PROGRESS: &str = "
 type Row = (u64, String, String, String, String, Option<String>);
 
 /// The id of the user of an e-mail address. The column's collation would also pass over accents.
-async fn id_by_email(cms: &Cms<'_>, email: &str) -> Result<Option<CmsId>> {
+pub(super) async fn id_by_email(cms: &Cms<'_>, email: &str) -> Result<Option<CmsId>> {
     let email = email.trim();
     if email.is_empty() {
         return Ok(None);
     }
-    let same: Vec<(u32, String)> = cms.rows(BY_EMAIL, params![email]).await?;
+    let shared = cms.shared_users().await?;
+    let same: Vec<(u32, String)> = shared.as_ref().unwrap_or(cms).rows(BY_EMAIL, params![email]).await?;
     let is_same = |own: &str| own.to_lowercase() == email.to_lowercase();
     let found = same.into_iter().find(|(_, own)| is_same(own));
     Ok(found.map(|(id, _)| id.into()))
@@ -139,26 +158,100 @@ pub(super) async fn get_active_user(cx: &Context<'_>, user_id: Option<CmsId>) ->
     users::sign_in(cx, account).await
 }
 
-/// Takes all users over. What an earlier call had done when it was broken off is not done again.
+/// Takes all users over.
 pub(super) async fn synch(cx: &Context<'_>) -> Result<bool> {
-    let cms = super::open(cx).await?;
+    synchronise(cx, |_| {}).await.map(|_| true)
+}
+
+/// How far a synchronisation has come.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub struct Synchronisation {
+    /// Whether it goes on where an earlier one was broken off.
+    pub goes_on: bool,
+    /// How many users there are to look at.
+    pub total: u64,
+    /// How many it has looked at.
+    pub seen: u64,
+    /// How many of them were new to the service.
+    pub added: u64,
+    /// How many customers it has brought up to date.
+    pub changed: u64,
+}
+
+/// Takes all users over, a chunk at a time. What an earlier call had done when it was broken off is not done again.
+/// `noted` is told after each chunk, and before the first, how far it is.
+pub async fn synchronise(cx: &Context<'_>, mut noted: impl FnMut(&Synchronisation)) -> Result<Synchronisation> {
+    let users = Users::open(super::open(cx).await?).await?;
     let mut done = match cx.stored(PROGRESS).await? {
         Some(Value::Int(id)) => u64::try_from(id).unwrap_or(0),
         _ => 0,
     };
+    let mut state = Synchronisation {
+        goes_on: done > 0,
+        total: users.number_behind(done).await?,
+        ..Synchronisation::default()
+    };
+    noted(&state);
     loop {
-        let rows: Vec<Row> = cms.rows(CHUNK, params![done, CHUNK_SIZE]).await?;
+        let rows = users.behind(done).await?;
         let Some(last) = rows.last().map(|row| row.0) else {
             break;
         };
-        users::import(cx, rows.into_iter().map(account).collect()).await?;
+        state.seen += u64::try_from(rows.len()).unwrap_or(0);
+        let Taken { added, changed } = users::import(cx, rows.into_iter().map(account).collect()).await?;
+        state.added += added;
+        state.changed += changed;
         done = last;
         let progress = json::encode(&Value::Int(i64::try_from(done).unwrap_or(i64::MAX)));
         let params = params![PROGRESS, &progress, &progress];
         cx.database()?.execute(SET_PROGRESS, params).await?;
+        noted(&state);
     }
     cx.database()?.execute(FORGET_PROGRESS, params![PROGRESS]).await?;
-    Ok(true)
+    Ok(state)
+}
+
+/// The users of a site, in their order.
+struct Users<'a> {
+    cms: Cms<'a>,
+    /// The key that tells the site's users from the others, where it shares the tables.
+    roles: Option<String>,
+}
+
+impl<'a> Users<'a> {
+    async fn open(cms: Cms<'a>) -> Result<Self> {
+        Ok(match cms.shared_users().await? {
+            None => Self { cms, roles: None },
+            Some(shared) => Self {
+                roles: Some(cms.prefixed(ROLES)),
+                cms: shared,
+            },
+        })
+    }
+
+    /// How many there are behind an id.
+    async fn number_behind(&self, id: u64) -> Result<u64> {
+        let (sql, params) = self.query(HOW_MANY, id).finish();
+        let count: Option<(u64,)> = self.cms.row(sql, params).await?;
+        Ok(count.map_or(0, |(count,)| count))
+    }
+
+    /// The next ones behind an id.
+    async fn behind(&self, id: u64) -> Result<Vec<Row>> {
+        let mut statement = self.query(CHUNK, id);
+        statement.add(BY_ID, params![CHUNK_SIZE]);
+        let (sql, params) = statement.finish();
+        self.cms.rows(sql, params).await
+    }
+
+    fn query(&self, begin: &'static str, behind: u64) -> Builder {
+        let mut statement = Builder::new(begin, params![behind]);
+        match &self.roles {
+            None => statement.add("TRUE", params![]),
+            Some(roles) => statement.add(OF_SITE, params![roles]),
+        };
+        statement
+    }
 }
 
 fn account((_, first_name, last_name, email, password, registered): Row) -> Imported {
@@ -174,5 +267,7 @@ fn account((_, first_name, last_name, email, password, registered): Row) -> Impo
 }
 
 async fn records(cms: &Cms<'_>, user: CmsId) -> Result<Records> {
-    cms.records(USER, params![user], COLUMNS).await
+    let shared = cms.shared_users().await?;
+    let users = shared.as_ref().unwrap_or(cms);
+    users.records(USER, params![user], COLUMNS).await
 }

@@ -1,10 +1,12 @@
 //! Posts and pages that are made from outside.
 
 use super::languages::Plugin;
+use super::people::id_by_email;
 use super::site::Site;
 use super::text::slug;
 use crate::contract::Value;
 use crate::contract::error::{Error, Result};
+use crate::contract::ids::CmsId;
 use crate::contract::value::at;
 use crate::params;
 use crate::platform::Context;
@@ -21,8 +23,7 @@ const ADD: &str = "
     INSERT INTO {posts} (post_author, post_date, post_date_gmt, post_content, post_title, post_excerpt, post_status,
         comment_status, ping_status, post_password, post_name, to_ping, pinged, post_modified, post_modified_gmt,
         post_content_filtered, post_parent, guid, menu_order, post_type, post_mime_type, comment_count)
-    VALUES (COALESCE((SELECT ID FROM {users} WHERE user_email = NULLIF(?, '') LIMIT 1), 0), ?, ?, ?, ?, '', 'publish',
-        ?, ?, '', ?, '', '', ?, ?, '', 0, '', 0, ?, '', 0)";
+    VALUES (?, ?, ?, ?, ?, '', 'publish', ?, ?, '', ?, '', '', ?, ?, '', 0, '', 0, ?, '', 0)";
 
 /// A title of signs alone leaves no name: the id is one.
 const SET_ADDRESS: &str = "
@@ -55,6 +56,9 @@ const ADD_TRANSLATION: &str = "
     SELECT ?, ?, COALESCE(MAX(trid), 0) + 1, ?, NULL
     FROM {icl_translations}";
 
+/// Parts of addresses that stand for feeds and embedded posts.
+const RESERVED: [&str; 6] = ["atom", "embed", "feed", "rdf", "rss", "rss2"];
+
 /// What the column of the type holds.
 const TYPE_LIMIT: usize = 20;
 
@@ -66,8 +70,8 @@ pub(crate) struct NewPost {
     /// The part of its address, made unique when it is stored.
     pub(crate) name: String,
     pub(crate) is_open_to_comments: bool,
-    /// The address of the user who writes it.
-    pub(crate) author: String,
+    /// The user who writes it.
+    pub(crate) author: Option<CmsId>,
 }
 
 impl NewPost {
@@ -83,7 +87,7 @@ impl NewPost {
         let comments = if self.is_open_to_comments { "open" } else { "closed" };
         let name = self.free_name(site, transaction).await?;
         let params = params![
-            &self.author,
+            self.author.map_or(0, CmsId::number),
             local,
             utc,
             &self.content,
@@ -114,10 +118,41 @@ impl NewPost {
         }
         let params = params![&self.post_type, wished, starting(&format!("{wished}-"))];
         let taken: Vec<(String,)> = transaction.rows(site.cms.place(NAMES), params).await?;
-        let is_free = |name: &String| taken.iter().all(|(taken,)| !taken.eq_ignore_ascii_case(name));
+        let structure = site.options.text("permalink_structure");
+        let is_free = |name: &String| {
+            !is_reserved(name, &self.post_type, &structure)
+                && taken.iter().all(|(taken,)| !taken.eq_ignore_ascii_case(name))
+        };
         let numbered = (2_u32..).map(|number| format!("{wished}-{number}"));
         let mut names = std::iter::once(wished.to_owned()).chain(numbered);
         Ok(names.find(is_free).unwrap_or_default())
+    }
+}
+
+/// Whether an address of that name would lead elsewhere: to a feed, to a page of a list, or to what was posted in a year,
+/// month or on a day.
+fn is_reserved(name: &str, post_type: &str, structure: &str) -> bool {
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    if RESERVED.contains(&name) {
+        return true;
+    }
+    match post_type {
+        "page" => is_number(name.strip_prefix("page").unwrap_or(name)),
+        "post" if is_number(name) => {
+            let number: u32 = name.parse().unwrap_or(u32::MAX);
+            let mut tags = structure.split('/').filter(|tag| !tag.is_empty());
+            let before = tags
+                .clone()
+                .zip(tags.clone().skip(1))
+                .find(|(_, tag)| *tag == "%postname%");
+            match before {
+                _ if tags.next() == Some("%postname%") => number > 0,
+                Some(("%year%", _)) => number < 13,
+                Some(("%monthnum%", _)) => number < 32,
+                _ => false,
+            }
+        }
+        _ => false,
     }
 }
 
@@ -133,14 +168,15 @@ pub(super) async fn post(cx: &Context<'_>, title: String, content: String, post_
     let cms = super::open(cx).await?;
     let site = Site::read(cx, cms, &["default_category"]).await?;
     let active = cx.active_user().await?;
-    let author = active
+    let email = active
         .as_ref()
         .and_then(|user| at(&user.record, "email"))
         .and_then(Value::as_str);
+    let author = id_by_email(&site.cms, email.unwrap_or_default()).await?;
     let post = NewPost {
         name: slug(&title),
         is_open_to_comments: post_type == "post",
-        author: author.unwrap_or_default().to_owned(),
+        author,
         title,
         content,
         post_type,
@@ -187,4 +223,37 @@ async fn relate(
         transaction.execute(site.cms.place(COUNT), params![term]).await?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_that_leads_elsewhere_is_reserved() {
+        for (name, post_type, structure) in [
+            ("feed", "page", ""),
+            ("embed", "post", ""),
+            ("2026", "page", "/%postname%/"),
+            ("page2", "page", ""),
+            ("2026", "post", "/%postname%/"),
+            ("12", "post", "/blog/%year%/%postname%/"),
+            ("31", "post", "/%year%/%monthnum%/%postname%/"),
+        ] {
+            assert!(is_reserved(name, post_type, structure), "{name} {structure}");
+        }
+        for (name, post_type, structure) in [
+            ("feeds", "page", ""),
+            ("page", "page", ""),
+            ("pages2", "page", ""),
+            ("2026", "post", ""),
+            ("2026", "product", "/%postname%/"),
+            ("0", "post", "/%postname%/"),
+            ("13", "post", "/blog/%year%/%postname%/"),
+            ("32", "post", "/%year%/%monthnum%/%postname%/"),
+            ("2026", "post", "/archives/%post_id%"),
+        ] {
+            assert!(!is_reserved(name, post_type, structure), "{name} {structure}");
+        }
+    }
 }

@@ -63,18 +63,21 @@ pub(crate) struct Site<'a> {
     pub(crate) cms: Cms<'a>,
     pub(crate) options: Options,
     pub(crate) languages: Languages,
+    /// Its number, when it is one of a network that is not the network's first.
+    number: Option<u32>,
 }
 
 impl<'a> Site<'a> {
     /// Reads the site, and further options with it, in one query.
     pub(crate) async fn read(cx: &Context<'_>, cms: Cms<'a>, further: &[&str]) -> Result<Self> {
         let names = OPTIONS.iter().chain(further).copied();
-        let options = Options::read(&cms, names).await?;
+        let (options, number) = Options::of_site(&cms, names).await?;
         let chosen = cx.settings().await?.text("cms-multilingual-plugin");
         Ok(Self {
             languages: Languages::of(&options, chosen.as_deref()),
             options,
             cms,
+            number,
         })
     }
 
@@ -155,16 +158,20 @@ impl<'a> Site<'a> {
     fn uploads(&self) -> String {
         let (path, url) = (self.options.text("upload_path"), self.options.text("upload_url_path"));
         let (path, url) = (path.trim(), url.trim().trim_end_matches('/'));
-        if !url.is_empty() {
-            return url.to_owned();
-        }
         // An absolute path says where files lie, not where they are served.
         let path = if path.is_empty() || path.starts_with('/') {
             UPLOADS
         } else {
             path.trim_end_matches('/')
         };
-        format!("{}/{path}", self.address())
+        let base = if url.is_empty() {
+            format!("{}/{path}", self.address())
+        } else {
+            url.to_owned()
+        };
+        // The sites of a network have folders of their own in the uploads.
+        let folder = self.number.map(|number| format!("/sites/{number}")).unwrap_or_default();
+        base + &folder
     }
 
     /// The site's time zone.

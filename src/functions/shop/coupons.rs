@@ -83,7 +83,7 @@ pub(super) async fn coupon(
         post_type: "shop_coupon".to_owned(),
         name: code.clone(),
         is_open_to_comments: false,
-        author: String::new(),
+        author: None,
     };
     let stored = site.cms.transaction(OnUnknown::Report, async |transaction| {
         let id = post.store(cx, &site, transaction).await?;
@@ -213,7 +213,9 @@ pub(super) async fn coupon_check(cx: &Context<'_>, user: UserId) -> Result<bool>
     let Some(email) = email_of(cx, user).await? else {
         return Ok(false);
     };
-    let rows: Vec<(Option<Vec<u8>>,)> = cms.rows(RESTRICTIONS, params![containing(&email)]).await?;
+    let rows: Vec<(Option<Vec<u8>>,)> = cms
+        .rows(RESTRICTIONS, params![containing(&email.to_lowercase())])
+        .await?;
     let lists = rows.into_iter().filter_map(|(text,)| Serialized::decode(&text?));
     let mut entries = lists.flat_map(|list| match list {
         Serialized::Array(entries) => entries,

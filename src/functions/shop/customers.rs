@@ -33,7 +33,7 @@ const COLUMNS: &[&str] = &[
 
 /// Of any age: the shop itself passes over their expiry until it cleans up.
 const SESSION: &str = "
-    SELECT session_value
+    SELECT session_key, session_value
     FROM {woocommerce_sessions}
     WHERE session_key = ?";
 
@@ -77,8 +77,10 @@ pub(super) async fn get_session(cx: &Context<'_>, session_key: Option<String>) -
     let Some(session_key) = session_key else {
         return Ok(None);
     };
-    let row: Option<(Vec<u8>,)> = cms.row(SESSION, params![session_key]).await?;
-    Ok(row.map(|(text,)| cart(&text)))
+    let row: Option<(String, Vec<u8>)> = cms.row(SESSION, params![&session_key]).await?;
+    // The column's collation passes over case and NUL; a key is a secret, letter by letter.
+    let own = row.filter(|(own, _)| *own == session_key);
+    Ok(own.map(|(_, text)| cart(&text)))
 }
 
 /// The parts of a session: the session is an array of structures, each serialized once more. Objects in it are left
@@ -122,8 +124,8 @@ pub(super) async fn get_session_key(cx: &Context<'_>, user: Option<UserId>) -> R
 }
 
 async fn existing(cms: &Cms<'_>, key: String) -> Result<Option<String>> {
-    let row: Option<(String,)> = cms.row(SESSION_EXISTS, params![key]).await?;
-    Ok(row.map(|(key,)| key))
+    let row: Option<(String,)> = cms.row(SESSION_EXISTS, params![&key]).await?;
+    Ok(row.map(|(own,)| own).filter(|own| *own == key))
 }
 
 /// The session that the shop has given the browser: of a guest only, whose key is a secret. A customer's is its id, which
@@ -134,6 +136,7 @@ async fn guest_session(cx: &Context<'_>, cms: &Cms<'_>, asked_for: Option<UserId
         return Ok(None);
     }
     let site = Options::read(cms, ["siteurl"]).await?.text("siteurl");
+    let site = site.trim_end_matches('/');
     let name = format!("wp_woocommerce_session_{}", md5(site.as_bytes())?);
     let Some(cookie) = cx.host().cookie(&name) else {
         return Ok(None);

@@ -25,7 +25,8 @@ const OWN_GATEWAYS: [&str; 4] = ["bacs", "cheque", "cod", "paypal"];
 const SHIPPING: [&str; 4] = ["flat_rate", "free_shipping", "local_pickup", "pickup_location"];
 
 /// What only the settings of e-mails and of ways to ship hold.
-const OF_OTHERS: [&str; 6] = [
+const OF_OTHERS: [&str; 7] = [
+    "availability",
     "email_type",
     "subject",
     "heading",

@@ -35,6 +35,10 @@ const WITH_TERM: &str = "
         FROM {term_relationships} r
         WHERE r.object_id = p.ID AND r.term_taxonomy_id IN ";
 
+/// What the shop keeps of each product for look-ups.
+const LOOKUP: &str = "
+    LEFT JOIN {wc_product_meta_lookup} l ON l.product_id = p.ID";
+
 const FEATURED: &str = "
     AND EXISTS (
         SELECT 1
@@ -207,11 +211,14 @@ impl Filters {
         let terms = self.term_ids(&site.cms).await?;
         let mut statement = Builder::new(" SELECT p.ID, p.ID AS owner, ", params![]);
         statement.add(self.order.column(), params![]);
-        let begin = " AS sort_key
-            FROM {posts} p
-            LEFT JOIN {wc_product_meta_lookup} l ON l.product_id = p.ID
-            WHERE p.post_type = 'product' AND p.post_status = 'publish'";
-        statement.add(begin, params![]);
+        statement.add(" AS sort_key FROM {posts} p", params![]);
+        if self.needs_lookup() {
+            statement.add(LOOKUP, params![]);
+        }
+        statement.add(
+            " WHERE p.post_type = 'product' AND p.post_status = 'publish'",
+            params![],
+        );
         for filter in 0..self.terms.len() {
             let of_filter = terms.iter().filter(|(of, _)| usize::try_from(*of) == Ok(filter));
             statement.add(WITH_TERM, params![]).list(of_filter.map(|(_, id)| *id));
@@ -236,6 +243,16 @@ impl Filters {
         };
         statement.add(order, params![length, offset]);
         Ok(statement)
+    }
+
+    /// Whether products are told apart, or sorted, by what is in their rows for look-ups.
+    fn needs_lookup(&self) -> bool {
+        self.order.column().starts_with("l.")
+            || self.min_price.is_some()
+            || self.max_price.is_some()
+            || !self.stock.is_empty()
+            || self.on_sale
+            || !self.skus.is_empty()
     }
 
     fn add_conditions(&self, statement: &mut Builder) {

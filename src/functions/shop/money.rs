@@ -19,26 +19,21 @@ pub(super) fn decimals(site: &Site<'_>) -> u32 {
     decimals.map_or(DEFAULT_DECIMALS, |decimals: u32| decimals.min(DECIMALS_LIMIT))
 }
 
-/// A stored total with at least so many decimals; zeros beyond are of its column. What is no number stays as it is.
+/// A stored total with so many decimals, as the shop itself reads it. What is no number stays as it is.
 pub(super) fn total(stored: &str, decimals: u32) -> String {
-    let Some(number) = number(stored) else {
-        return stored.to_owned();
-    };
-    let mut number = number.normalize();
-    if number.scale() < decimals {
-        number.rescale(decimals);
-    }
-    number.to_string()
+    number(stored).map_or_else(|| stored.to_owned(), |total| rounded(total, decimals))
 }
 
 /// What one of several costs that cost a total together.
 pub(super) fn unit_price(total: &str, quantity: &str, decimals: u32) -> String {
     let unit = number(total).and_then(|total| total.checked_div(number(quantity)?));
-    let mut unit = unit
-        .unwrap_or_default()
-        .round_dp_with_strategy(decimals, RoundingStrategy::MidpointAwayFromZero);
-    unit.rescale(decimals);
-    unit.to_string()
+    rounded(unit.unwrap_or_default(), decimals)
+}
+
+fn rounded(amount: Decimal, decimals: u32) -> String {
+    let mut amount = amount.round_dp_with_strategy(decimals, RoundingStrategy::MidpointAwayFromZero);
+    amount.rescale(decimals);
+    amount.to_string()
 }
 
 fn number(text: &str) -> Option<Decimal> {
@@ -51,14 +46,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_total_keeps_what_is_more_than_zeros() {
+    fn a_total_has_the_decimals_of_the_shop() {
         for (stored, decimals, shown) in [
             ("145.62000000", 2, "145.62"),
             ("233.5", 2, "233.50"),
             ("233.50", 2, "233.50"),
             ("12345.00000000", 0, "12345"),
-            ("12.34500000", 2, "12.345"),
-            ("10.50000000", 0, "10.5"),
+            ("12.34500000", 2, "12.35"),
+            ("10.50000000", 0, "11"),
+            ("1.23456789", 3, "1.235"),
             ("0", 2, "0.00"),
             ("-2.5", 2, "-2.50"),
             ("", 2, ""),

@@ -14,7 +14,10 @@ use crate::platform::cldr::currency_sign;
 /// The option that decides: the tables of the newer layout are there before it is used.
 const OWN_TABLES: &str = "woocommerce_custom_orders_table_enabled";
 
-const OPTIONS: [&str; 2] = [OWN_TABLES, money::DECIMALS];
+/// The currency of orders that do not say theirs.
+const CURRENCY: &str = "woocommerce_currency";
+
+const OPTIONS: [&str; 3] = [OWN_TABLES, CURRENCY, money::DECIMALS];
 
 /// The fields of an address, as both layouts name them.
 const ADDRESS: [&str; 11] = [
@@ -232,6 +235,10 @@ pub(super) async fn get_order(cx: &Context<'_>, id: CmsId) -> Result<Option<Valu
         return Ok(None);
     };
     let lines = book.lines(id).await?;
+    let currency = match order.currency.as_str() {
+        "" => book.site.options.text(CURRENCY),
+        own => own.to_owned(),
+    };
     Ok(Some(Value::map([
         ("id", id.into()),
         ("date", order.date.into()),
@@ -240,7 +247,7 @@ pub(super) async fn get_order(cx: &Context<'_>, id: CmsId) -> Result<Option<Valu
         ("products", lines.into()),
         ("billing_address", order.billing.into()),
         ("shipping_address", order.shipping.into()),
-        ("currency_symbol", currency_sign(&order.currency).into()),
+        ("currency_symbol", currency_sign(&currency).into()),
     ])))
 }
 

@@ -23,7 +23,7 @@ const DETAIL_BY_SLUG: &str = "
 const CURRENT_URL: &str = "current_url";
 
 /// All details of a user, or the value of one.
-pub(crate) async fn get_user_extra(
+pub(super) async fn get_user_extra(
     cx: &Context<'_>,
     user_id: UserId,
     slug: Option<String>,

@@ -49,12 +49,21 @@ pub(crate) struct Imported {
     pub(crate) created: Option<NaiveDateTime>,
 }
 
+/// How many accounts were taken over.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Taken {
+    /// Those who are new.
+    pub(crate) added: u64,
+    /// Customers who were brought up to date.
+    pub(crate) changed: u64,
+}
+
 /// What [`KNOWN`] gives.
 type Known = (u32, String, String, String, String, String);
 
 /// Takes over accounts: those whose address is new are added as users, customers of that address become users with the
 /// names and the password of the account.
-pub(crate) async fn import(cx: &Context<'_>, accounts: Vec<Imported>) -> Result<()> {
+pub(crate) async fn import(cx: &Context<'_>, accounts: Vec<Imported>) -> Result<Taken> {
     let mut fitting: Vec<Imported> = Vec::with_capacity(accounts.len());
     for account in accounts.into_iter().filter_map(Imported::fitting) {
         let repeats = |other: &Imported| other.email.to_lowercase() == account.email.to_lowercase();
@@ -136,7 +145,8 @@ async fn change(cx: &Context<'_>, account: &Imported, known: &Map) -> Result<Opt
     Ok(Some(id))
 }
 
-async fn store(cx: &Context<'_>, transaction: &mut Transaction<'_>, accounts: &[Imported]) -> Result<()> {
+async fn store(cx: &Context<'_>, transaction: &mut Transaction<'_>, accounts: &[Imported]) -> Result<Taken> {
+    let mut taken = Taken::default();
     let mut statement = Builder::new(KNOWN, params![]);
     statement.list(accounts.iter().map(|account| &account.email));
     statement.add(" FOR UPDATE", params![]);
@@ -145,12 +155,12 @@ async fn store(cx: &Context<'_>, transaction: &mut Transaction<'_>, accounts: &[
     let mut new = Vec::new();
     for account in accounts {
         match known.iter().find(|(_, email, ..)| is_email(email, &account.email)) {
-            Some(user) => account.update(transaction, user).await?,
+            Some(user) => taken.changed += u64::from(account.update(transaction, user).await?),
             None => new.push(account),
         }
     }
     if new.is_empty() {
-        return Ok(());
+        return Ok(taken);
     }
     let mut statement = Builder::new(ADD, params![]);
     for (at, account) in new.iter().enumerate() {
@@ -180,8 +190,8 @@ async fn store(cx: &Context<'_>, transaction: &mut Transaction<'_>, accounts: &[
     }
     statement.add(UNLESS_KNOWN, params![]);
     let (sql, params) = statement.finish();
-    transaction.execute(sql, params).await?;
-    Ok(())
+    taken.added = transaction.execute(sql, params).await?.affected;
+    Ok(taken)
 }
 
 /// Whether two addresses differ in case at most.
@@ -217,8 +227,8 @@ impl Imported {
         .into()
     }
 
-    /// Brings a user up to date, unless it is one already.
-    async fn update(&self, transaction: &mut Transaction<'_>, known: &Known) -> Result<()> {
+    /// Brings a user up to date, unless it is one already; says whether it was changed.
+    async fn update(&self, transaction: &mut Transaction<'_>, known: &Known) -> Result<bool> {
         let (id, _, user_type, first_name, last_name, password) = known;
         let given = |given: &str, known: &str| {
             if given.is_empty() {
@@ -234,10 +244,10 @@ impl Imported {
         );
         let is_current = user_type == UserType::User.text()
             && (&wanted.0, &wanted.1, &wanted.2) == (first_name, last_name, password);
-        if !is_current {
-            let params = params![wanted.0, wanted.1, wanted.2, *id];
-            transaction.execute(UPDATE, params).await?;
+        if is_current {
+            return Ok(false);
         }
-        Ok(())
+        let params = params![wanted.0, wanted.1, wanted.2, *id];
+        Ok(transaction.execute(UPDATE, params).await?.affected > 0)
     }
 }

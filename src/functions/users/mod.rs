@@ -28,8 +28,7 @@ use crate::functions;
 
 pub(crate) use accounts::Newcomer;
 pub(crate) use active::get_active_user;
-pub(crate) use details::get_user_extra;
-pub(crate) use import::{Imported, import, sign_in};
+pub(crate) use import::{Imported, Taken, import, sign_in};
 pub(crate) use login::record_by_id;
 
 functions! {

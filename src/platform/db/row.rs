@@ -21,6 +21,17 @@ impl Param {
             Cell::Int(_) | Cell::UInt(_) | Cell::Float(_) | Cell::Double(_) => "number".to_owned(),
         }
     }
+
+    /// The parameter with a sign that no text holds in the place of each letter behind `last`.
+    pub fn up_to(&self, last: char) -> Self {
+        match &self.0 {
+            Cell::Bytes(bytes) => match std::str::from_utf8(bytes) {
+                Ok(text) => Self::from(text.replace(|letter| letter > last, "\u{1a}")),
+                Err(_) => self.clone(),
+            },
+            _ => self.clone(),
+        }
+    }
 }
 
 macro_rules! param_from {
