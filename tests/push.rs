@@ -253,14 +253,14 @@ fn a_refusal_is_the_services_own_and_nothing_is_published_twice() {
 }
 
 /// An installation with the library's own tables.
-fn scene(test: &str, settings: &Value) -> (Scene, Core) {
+fn scene(name: &str, settings: &Value) -> (Scene, Core) {
     let text = settings.to_string().replace('\\', r"\\").replace('\'', "''");
     let settings = format!("UPDATE sb_settings SET value = '{text}' WHERE name = 'settings'");
     let tables = include_str!("fixtures/own-tables.sql").trim_end().trim_end_matches(';');
     let waiting = r#"INSERT INTO sb_outbox (channel, event, payload, next_try, created) VALUES ('push', 'push',
         '{"to":["2"],"title":"T","message":"M","icon":"","conversation_id":"1","user_id":false,"image":false}',
         UTC_TIMESTAMP(), UTC_TIMESTAMP())"#;
-    let scene = Scene::new(test, &[tables, &settings, waiting]);
+    let scene = Scene::new(name, &[tables, &settings, waiting]);
     let core = Core::open(Installation::of(&scene.server, &scene.database));
     (scene, core)
 }

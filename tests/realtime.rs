@@ -42,7 +42,7 @@ fn scene(test: &str, url: &str, table: bool, further: &[&str]) -> (Scene, Core) 
     scene_with(test, &settings(url), table, further)
 }
 
-fn scene_with(test: &str, settings: &Value, table: bool, further: &[&str]) -> (Scene, Core) {
+fn scene_with(name: &str, settings: &Value, table: bool, further: &[&str]) -> (Scene, Core) {
     let text = settings.to_string().replace('\\', r"\\").replace('\'', "''");
     let settings = format!("UPDATE sb_settings SET value = '{text}' WHERE name = 'settings'");
     let tables = table.then(|| OUTBOX.trim_end().trim_end_matches(';'));
@@ -51,7 +51,7 @@ fn scene_with(test: &str, settings: &Value, table: bool, further: &[&str]) -> (S
         .chain([settings.as_str()])
         .chain(further.iter().copied())
         .collect();
-    let scene = Scene::new(test, &sql);
+    let scene = Scene::new(name, &sql);
     let core = Core::open(Installation::of(&scene.server, &scene.database));
     (scene, core)
 }
@@ -402,8 +402,46 @@ fn clients_hear_of_everything_that_is_theirs_to_know() {
         json!({"user_id": "8"}),
     );
     scene.expect(
-        "SELECT COUNT(*) AS count FROM sb_outbox WHERE state = 2",
+        "SELECT COUNT(*) AS count FROM sb_outbox WHERE channel = 'realtime' AND state = 2",
         &[("count", "9")],
+    );
+    scene.database.drop();
+}
+
+#[test]
+fn clients_hear_at_once_or_never_who_types_and_who_has_read_what() {
+    let service = realtime::start(&[]);
+    let (mut scene, mut core) = scene(
+        "passing",
+        &service.url(""),
+        true,
+        &["UPDATE sb_messages SET status_code = 0"],
+    );
+    let expect = |core: &Core, count: usize, name: &str, data: Value| {
+        core.end();
+        let requests = service.received();
+        assert_eq!(requests.len(), count);
+        assert_eq!(
+            told(&requests[count - 1]),
+            (OF_CARLA.map(str::to_owned).to_vec(), name.to_owned(), data)
+        );
+    };
+    assert_eq!(call(&core, "sb_set_typing", &json!(["3", "1"])), true);
+    expect(&core, 1, "typing", json!({"conversation_id": "1", "user_id": "3"}));
+    // It stops by itself.
+    call(&core, "sb_set_typing", &json!(["3"]));
+    let login = [("id", "2".into()), ("user_type", "agent".into())];
+    core.begin(sb::contract::Value::map(login));
+    call(&core, "sb_get_conversation", &json!(["2", "1"]));
+    let read = json!({"conversation_id": "1", "message_id": "3", "user_id": "2"});
+    expect(&core, 2, "message.read", read);
+    // It was read before.
+    call(&core, "sb_get_conversation", &json!(["2", "1"]));
+    core.end();
+    assert_eq!(service.received().len(), 2);
+    scene.expect(
+        "SELECT COUNT(*) AS count FROM sb_outbox WHERE channel = 'realtime'",
+        &[("count", "0")],
     );
     scene.database.drop();
 }
@@ -530,37 +568,22 @@ fn a_service_that_is_down_costs_the_caller_nothing_but_time() {
     scene.database.drop();
 }
 
-/// The provider's own SDKs first, for servers and for browsers, and then ours, against a server that others have made.
-#[test]
-fn a_real_server_of_the_protocol_carries_events_to_browsers() {
-    let Some(server) = RealtimeServer::start() else { return };
-    let (host, port) = (server.host(), server.port());
-    let seen = seen_by_the_sdk(
-        host,
-        &port,
+/// What the server is reached by.
+fn settings_of_server(server: &RealtimeServer, secret: &str) -> Value {
+    settings_of(
         realtime_server::ID,
         realtime_server::KEY,
-        realtime_server::SECRET,
-    );
-    check_what_the_sdk_sees(&seen);
-
-    let settings = settings_of(
-        realtime_server::ID,
-        realtime_server::KEY,
-        realtime_server::SECRET,
+        secret,
         "http",
-        host,
-        &port,
-    );
-    let keys = include_str!("fixtures/api-keys.sql").trim_end().trim_end_matches(';');
-    let (scene, core) = scene_with("real server", &settings, true, &[keys]);
-    assert_eq!(call(&core, "sb_realtime_init", &json!([])), true);
-    assert_eq!(call(&core, "sb_realtime_get_online_users", &json!([])), json!([]));
-    assert_eq!(call(&core, "sb_realtime_agents_online", &json!([])), false);
+        server.host(),
+        &server.port(),
+    )
+}
 
-    let api = realtime_server::api(&scene);
+/// A customer, an agent and another customer, each subscribed to what is theirs to hear, and refused what is not.
+fn browsers(server: &RealtimeServer, api: &StandIn) -> Browsers {
     let mut browsers = Browsers::open(
-        &server,
+        server,
         &api.url("/v1/realtime/auth"),
         &[
             "carla=sb_live_carla=private-user-3,private-conversation-1,presence-users,private-user-7,presence-agents",
@@ -584,6 +607,28 @@ fn a_real_server_of_the_protocol_carries_events_to_browsers() {
     ] {
         browsers.wait_for(&json!({"who": who, "refused": channel, "status": status}));
     }
+    browsers
+}
+
+/// The provider's own SDKs first, for servers and for browsers, and then ours, against a server that others have made.
+#[test]
+fn a_real_server_of_the_protocol_carries_events_to_browsers() {
+    let Some(server) = RealtimeServer::start() else { return };
+    let secret = realtime_server::SECRET;
+    let seen = seen_by_the_sdk(
+        server.host(),
+        &server.port(),
+        realtime_server::ID,
+        realtime_server::KEY,
+        secret,
+    );
+    check_what_the_sdk_sees(&seen);
+    let keys = include_str!("fixtures/api-keys.sql").trim_end().trim_end_matches(';');
+    let (scene, core) = scene_with("real server", &settings_of_server(&server, secret), true, &[keys]);
+    assert_eq!(call(&core, "sb_realtime_init", &json!([])), true);
+    assert_eq!(call(&core, "sb_realtime_get_online_users", &json!([])), json!([]));
+    assert_eq!(call(&core, "sb_realtime_agents_online", &json!([])), false);
+    let mut browsers = browsers(&server, &realtime_server::api(&scene));
 
     // Who is there.
     let online = call(&core, "sb_realtime_get_online_users", &json!([]));
@@ -634,19 +679,6 @@ fn a_real_server_of_the_protocol_carries_events_to_browsers() {
         || browsers.seen(&json!({"who": "carla", "event": "note.created"}));
     assert!(!strayed, "what is not theirs to know");
 
-    // What the server refuses is said in its words.
-    let wrong = settings_of(
-        realtime_server::ID,
-        realtime_server::KEY,
-        "planted",
-        "http",
-        host,
-        &port,
-    );
-    let (code, message) =
-        Installed::new("wrong secret", "people", &wrong, &[]).error("sb_realtime_trigger", &json!(["a", "b"]));
-    assert_eq!(code, "realtime-error");
-    assert!(message.starts_with("refused with HTTP status 401: "), "{message}");
     // Gone with their pages.
     drop(browsers);
     let started = Instant::now();
@@ -655,4 +687,26 @@ fn a_real_server_of_the_protocol_carries_events_to_browsers() {
         std::thread::sleep(Duration::from_millis(50));
     }
     scene.database.drop();
+}
+
+#[test]
+fn what_a_real_server_refuses_is_said_in_its_words() {
+    let Some(server) = RealtimeServer::start() else { return };
+    let refused = |name: &str, secret: &str, data: &str| {
+        let installation = Installed::new(name, "people", &settings_of_server(&server, secret), &[]);
+        installation.error("sb_realtime_trigger", &json!(["a", "b", {"text": data}]))
+    };
+    let long = "x".repeat(11_000);
+    for (name, secret, data, status) in [
+        ("wrong secret", "planted", "", 401),
+        ("much data", realtime_server::SECRET, long.as_str(), 413),
+    ] {
+        let (code, message) = refused(name, secret, data);
+        assert_eq!(code, "realtime-error");
+        let beginning = format!("refused with HTTP status {status}: ");
+        assert!(
+            message.starts_with(&beginning) && message.len() > beginning.len(),
+            "{message}"
+        );
+    }
 }

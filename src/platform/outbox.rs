@@ -182,6 +182,17 @@ pub struct Claimed {
     stored: Option<Stored>,
 }
 
+impl Recorded {
+    /// What is delivered once at the end of the request, or never: it is soon forgotten.
+    pub const fn passing(delivery: Delivery) -> Self {
+        Self {
+            id: None,
+            delivery,
+            attempts: 0,
+        }
+    }
+}
+
 /// A row of [`DUE`].
 type Due = (u64, String, String, Option<String>, Vec<u8>, u8);
 
@@ -215,8 +226,7 @@ pub async fn record(
         };
         recorded.push(Recorded {
             id,
-            delivery,
-            attempts: 0,
+            ..Recorded::passing(delivery)
         });
     }
     Ok(recorded)

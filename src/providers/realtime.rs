@@ -4,6 +4,8 @@
 //! A request carries no credential. It is signed over its method, its path and its parameters, among which are the time
 //! and the MD5 digest of its body.
 
+use std::borrow::Cow;
+
 use secrecy::SecretString;
 
 use crate::contract::args::{Argument, Items};
@@ -60,48 +62,48 @@ pub struct Application<'a> {
 
 /// Whether the integration is switched on.
 pub fn is_active(settings: &Settings) -> bool {
-    settings.is_on(&format!("{}-active", name(settings)))
+    settings.is_on(&stored_name(settings, "realtime-active"))
 }
 
-/// The name of the multi-input that the settings are in.
-fn name(settings: &Settings) -> &'static str {
+/// The name that a setting is stored under.
+fn stored_name(settings: &Settings, name: &'static str) -> Cow<'static, str> {
     let is_there = |name: &str| settings.value(name).is_some();
     if is_there(OLDER_NAME) && !is_there(NAME) {
-        OLDER_NAME
+        name.replacen(NAME, OLDER_NAME, 1).into()
     } else {
-        NAME
+        name.into()
     }
 }
 
 /// A text of the settings, without the blanks that came with pasting.
-fn text(settings: &Settings, child: &str) -> Option<String> {
-    let text = settings.text(&format!("{}-{child}", name(settings)))?;
+fn text(settings: &Settings, name: &'static str) -> Option<String> {
+    let text = settings.text(&stored_name(settings, name))?;
     let text = text.trim();
     (!text.is_empty()).then(|| text.to_owned())
 }
 
 /// Where the service is: at the host of the settings, else that of the provider's cluster.
 fn address(settings: &Settings) -> Result<String> {
-    let refused = |child: &str, what: &str| Err(Error::configuration(format!("{NAME}-{child} is no {what}")));
+    let refused = |text: &str| Err(Error::configuration(text));
     let is_of_host = |byte: u8| byte.is_ascii_alphanumeric() || b"-._:[]".contains(&byte);
-    let Some(host) = text(settings, "host") else {
-        let cluster = text(settings, "cluster").unwrap_or_else(|| CLUSTER.to_owned());
+    let Some(host) = text(settings, "realtime-host") else {
+        let cluster = text(settings, "realtime-cluster").unwrap_or_else(|| CLUSTER.to_owned());
         if !cluster.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-') {
-            return refused("cluster", "name of a cluster");
+            return refused("realtime-cluster is no name of a cluster");
         }
         return Ok(format!("https://api-{cluster}.pusher.com"));
     };
     if !host.bytes().all(is_of_host) {
-        return refused("host", "name of a host");
+        return refused("realtime-host is no name of a host");
     }
-    let scheme = text(settings, "scheme").unwrap_or_else(|| "https".to_owned());
+    let scheme = text(settings, "realtime-scheme").unwrap_or_else(|| "https".to_owned());
     if !matches!(scheme.as_str(), "http" | "https") {
-        return refused("scheme", "http or https");
+        return refused("realtime-scheme is no http or https");
     }
-    match text(settings, "port").map(|port| port.parse::<u16>()) {
+    match text(settings, "realtime-port").map(|port| port.parse::<u16>()) {
         None => Ok(format!("{scheme}://{host}")),
         Some(Ok(port)) => Ok(format!("{scheme}://{host}:{port}")),
-        Some(Err(_)) => refused("port", "number of a port"),
+        Some(Err(_)) => refused("realtime-port is no number of a port"),
     }
 }
 
@@ -112,12 +114,11 @@ impl Keys {
     }
 
     fn read(settings: &Settings) -> Result<Self> {
-        let set =
-            |child| text(settings, child).ok_or_else(|| Error::configuration(format!("{NAME}-{child} is not set")));
+        let set = |name| text(settings, name).ok_or_else(|| Error::configuration(format!("{name} is not set")));
         Ok(Self {
-            app: set("id")?,
-            key: set("key")?,
-            secret: set("secret")?.into(),
+            app: set("realtime-id")?,
+            key: set("realtime-key")?,
+            secret: set("realtime-secret")?.into(),
         })
     }
 

@@ -144,7 +144,7 @@ impl Browsers {
             }
             match self.lines.recv_timeout(end.saturating_duration_since(Instant::now())) {
                 Ok(line) => self.seen.push(line),
-                Err(_) => panic!("{fields} did not happen, but {:#?}", self.seen),
+                Err(error) => panic!("{error}: {fields} did not happen, but {:#?}", self.seen),
             }
         }
     }
@@ -179,9 +179,11 @@ pub fn api(scene: &Scene) -> StandIn {
         let answer = engine.run(async |process| Ok(api::answer(process, &asked, &request, &received.bytes).await));
         let answer = answer.unwrap();
         engine.end_request();
+        // The stand-in says itself how long it is.
+        let headers = answer.headers.into_iter().filter(|(name, _)| *name != "Content-Length");
         Reply::Answer(Answer {
             status: answer.status,
-            headers: answer.headers,
+            headers: headers.collect(),
             body: answer.body,
         })
     })

@@ -6,6 +6,7 @@ use chrono::NaiveDateTime;
 use crate::contract::error::Result;
 use crate::contract::{Value, json};
 use crate::functions::events::ids_in;
+use crate::functions::realtime;
 use crate::params;
 use crate::platform::Context;
 use crate::platform::db::{Param, Transaction};
@@ -98,6 +99,7 @@ pub(crate) async fn leave(
 /// is no failure of the write.
 pub(crate) async fn tell(cx: &Context<'_>, sign: Sign, data: &Value) {
     let _ = leave_alone(cx, sign, data).await;
+    realtime::pass(cx, sign.name(), data).await;
 }
 
 async fn leave_alone(cx: &Context<'_>, sign: Sign, data: &Value) -> Result<()> {

@@ -13,7 +13,7 @@ use crate::providers::realtime::{self, Application, Keys};
 
 pub(crate) use presence::present;
 pub(crate) use subscribing::subscribe;
-pub(crate) use telling::{deliver, delivery};
+pub(crate) use telling::{deliver, delivery, pass};
 
 functions! {
     /// Triggers an event on a channel of the push service.

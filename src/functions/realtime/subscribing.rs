@@ -66,10 +66,9 @@ async fn check(cx: &Context<'_>, channel: Channel, member: Option<&Member>) -> R
         Channel::User(id) if customer.is_some_and(|customer| customer.id != id) => {
             refused("the channel is another user's")
         }
-        Channel::User(_) => Ok(()),
         Channel::Agents | Channel::Users if member.is_none() => refused("on this channel is only who is a user"),
         Channel::Agents if customer.is_some() => refused("the channel is for agents and admins"),
-        Channel::Agents | Channel::Users => Ok(()),
+        Channel::User(_) | Channel::Agents | Channel::Users => Ok(()),
     }
 }
 

@@ -13,7 +13,7 @@ use crate::functions::events::ids_in;
 use crate::params;
 use crate::platform::Context;
 use crate::platform::outbox;
-use crate::platform::outbox::Delivery;
+use crate::platform::outbox::{Delivery, Recorded};
 use crate::platform::records::{self, MESSAGE};
 use crate::providers::realtime::{Application, DATA_LIMIT, Keys};
 
@@ -51,6 +51,15 @@ pub(crate) fn delivery(event: &str, data: &Value) -> Delivery {
         event: event.to_owned(),
         target: None,
         payload: Value::Map(ids_in(data)),
+    }
+}
+
+/// Tells the service at the end of the request of what is soon forgotten: who types, who has read what. That it fails is
+/// no failure of the write.
+pub(crate) async fn pass(cx: &Context<'_>, event: &str, data: &Value) {
+    let Ok(settings) = cx.settings().await else { return };
+    if Keys::of(&settings).is_some() {
+        cx.after_commit(vec![Recorded::passing(delivery(event, data))]);
     }
 }
 
