@@ -299,7 +299,7 @@ fn published(service: &StandIn) -> Vec<serde_json::Value> {
 fn the_devices_of_who_is_away_show_the_message() {
     for with_table in [true, false] {
         let service = push::start();
-        let scene = scene("push", &push_settings(&service), with_table, &[]);
+        let mut scene = scene("push", &push_settings(&service), with_table, &[]);
         let core = core_of(&scene);
         let attachments = json::decode(br#"[["a.png", "https://support.example/a.png"]]"#).unwrap();
         let by_push = Some(Value::List(vec!["push".into()]));
@@ -309,12 +309,15 @@ fn the_devices_of_who_is_away_show_the_message() {
             ["3".into(), "2".into(), "*Where* is it?".into()],
         );
         assert_eq!(sent.get(&"notifications".into()), by_push.as_ref());
+        // Who writes is there; a minute later no more.
+        scene.run("UPDATE sb_users SET last_activity = last_activity - INTERVAL 1 MINUTE");
         let sent = answer(
             &core,
             "sb_send_message",
             ["2".into(), "1".into(), "".into(), attachments],
         );
         assert_eq!(sent.get(&"notifications".into()), by_push.as_ref());
+        scene.run("UPDATE sb_users SET last_activity = last_activity - INTERVAL 1 MINUTE");
         answer(
             &core,
             "sb_send_agents_notifications",

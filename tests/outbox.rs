@@ -107,7 +107,8 @@ fn a_webhook_is_called_at_the_end_of_the_request_with_or_without_the_table() {
         if table {
             assert_eq!(calls[0].header("x-delivery-id"), Some("1"));
             scene.expect(
-                "SELECT CAST(state AS CHAR) AS state, CAST(attempts AS CHAR) AS attempts FROM sb_outbox WHERE failure IS NULL",
+                "SELECT CAST(state AS CHAR) AS state, CAST(attempts AS CHAR) AS attempts FROM sb_outbox
+                WHERE failure IS NULL AND channel = 'webhook'",
                 &[("state", "2"), ("attempts", "1")],
             );
         } else {
