@@ -646,6 +646,11 @@ function sb_update_conversation_department($conversation_id, $department, $messa
  * from the trash. When the connection fails so late that the message may be stored, the library looks before it
  * repeats.
  *
+ * Who is away is told, as the settings want it: of a visitor's, lead's or user's message the agents, as by
+ * sb_send_agents_notifications; of an agent's message the conversation's user, by e-mail (notify-user-email), text
+ * message (sms-active-users) and push notification (push-notifications-users-active), but not in a conversation of
+ * another platform, which brings the message itself. All of it goes through the outbox.
+ *
  * @param int|string $sender_id the author
  * @param int|string $conversation_id the conversation
  * @param string $message the text, up to 65,535 bytes
@@ -654,8 +659,8 @@ function sb_update_conversation_department($conversation_id, $department, $messa
  * @param array<array-key, mixed>|string|false $payload a map kept with the message; its key event may be
  *     delete-message or open-chat
  * @param bool $queue true when the queue is active in the settings
- * @param int|string|false $recipient_id whose language notifications are written in
- * @return array{status: 'success', message-id: int, queue: bool, notifications: list<string>}|string|SBError
+ * @param int|string|false $recipient_id whose language notifications are written in; not given: that of who is told
+ * @return array{status: 'success', message-id: int, queue: bool, notifications: list<string>}|string|SBError notifications: by what somebody is told: email, sms, push
  * @errors empty-message, invalid-attachment, invalid-status-code, conversation-not-found, user-not-found; SBError
  *     too-long, security-error; the text of a database error
  */
@@ -714,7 +719,7 @@ function sb_close_message($conversation_id, $bot_id = false) {}
  * @param list<int|string>|string $user_ids the users as a list or between commas, or all for every visitor, lead and
  *     user; an unknown id is passed over
  * @param string $message the text, up to 65,535 bytes; of an e-mail it may be HTML
- * @param string $subject the subject of an e-mail, up to 998 characters
+ * @param string|false $subject the subject of an e-mail, up to 998 characters
  * @return true|'empty-message'|array<string, mixed>|string|SBError
  * @errors empty-message; SBError security-error, too-long, configuration, email-error, no-recipient: one user who
  *     cannot be reached keeps no other from the message, and the first failure is given at the end, as by
@@ -741,8 +746,8 @@ function sb_direct_message($user_ids, $message, $subject = false) {}
  *
  * @param string $message the text, up to 65,535 bytes
  * @param int|string $conversation_id the conversation
- * @param int|string $message_id the message of the conversation that it is: its attachments are sent too, and it is
- *     sent once; its payload then says so, under sent-to
+ * @param int|string|false $message_id the message of the conversation that it is: its attachments are sent too, and it
+ *     is sent once; its payload then says so, under sent-to
  * @return bool|'conversation-not-found'|'message-not-found'|'empty-message'|array<string, mixed>|string|SBError true; false when the conversation comes from no platform; or the platform's own error response
  * @errors conversation-not-found, message-not-found, empty-message; SBError security-error, configuration,
  *     no-recipient, too-long; the text of a failed connection
@@ -1546,11 +1551,12 @@ function sb_shop_shipping_locations($country_code = false) {}
  * @param string $title the title
  * @param string $message the text; when there is none, the names of the attachments
  * @param string $icon the URL of a picture; not given: the setting notifications-icon
- * @param list<int|string>|int|string $interest who gets it: the id of a user or agent, a list of ids, agents, users,
- *     all, or an interest of one's own: 1 to 164 letters, digits and -_=@,.;
- * @param int|string $conversation_id the conversation that a click opens
- * @param int|string $user_id who wrote the message; the page's service worker is told, and of the conversation
- * @param list<mixed>|string $attachments list of [name, http(s) link]; the service worker is told of the first picture
+ * @param list<int|string>|int|string|false $interest who gets it: the id of a user or agent, a list of ids, agents,
+ *     users, all, or an interest of one's own: 1 to 164 letters, digits and -_=@,.;
+ * @param int|string|false $conversation_id the conversation that a click opens
+ * @param int|string|false $user_id who wrote the message; the page's service worker is told, and of the conversation
+ * @param list<mixed>|string|false $attachments list of [name, http(s) link]; the service worker is told of the first
+ *     picture
  * @return array{publishId: string}|false|'invalid-attachment'|SBError the service's answer, of several requests the first one's; false when there is nobody to notify, or notifications are off
  * @errors invalid-attachment; SBError configuration; push-notifications-error with the service's text, or because it
  *     cannot be reached
@@ -1698,6 +1704,29 @@ function sb_email_piping($force = false) {}
  *     when its fate is not known
  */
 function sb_send_sms($message, $to, $template = true, $conversation_id = true, $attachments = false) {}
+
+/**
+ * Tells the agents who are away of a message: by e-mail where notify-agent-email is on, by text message where
+ * sms-active-agents is, by push notification where push-notifications-active is.
+ *
+ * The agent whom the conversation is assigned to is told alone; else those of its department and those of none; of a
+ * conversation without a department, or of none, all. Admins are agents here, unless the setting stop-notify-admins is
+ * on. The author is never told. Who was active in the last 30 seconds or is connected to the push service is not away.
+ * The words are those of sb_email and sb_send_sms. Everything goes through the outbox, and is sent after this has
+ * returned.
+ *
+ * @param string $message the message, with the marks of sb_text_formatting_to_html
+ * @param string|false $bottom_message what stands below the message in the e-mail, as HTML or plain text
+ * @param int|string|false $conversation_id the conversation; not given: all agents are told
+ * @param list<mixed>|string|false $attachments list of [name, http(s) link]
+ * @param array<array-key, mixed>|string|false $user who wrote the message: id, first_name, last_name, profile_image;
+ *     not given: the active user
+ * @param array<array-key, mixed>|string|false $extra force: true to tell those too who are there; email: what the
+ *     e-mail shows in place of the message, as HTML or plain text
+ * @return true|'conversation-not-found'|'empty-message'|'invalid-attachment'|SBError
+ * @errors conversation-not-found, empty-message, invalid-attachment; SBError too-long, security-error
+ */
+function sb_send_agents_notifications($message, $bottom_message = false, $conversation_id = false, $attachments = false, $user = false, $extra = false) {}
 
 // Settings, articles, automations and utilities
 
@@ -1852,7 +1881,9 @@ function sb_automations_validate($automation) {}
  * in the user's language where they are translated.
  *
  * Each runs once for each user, or once in each period when it comes again, on however many servers. E-mails and text
- * messages go through the outbox.
+ * messages go through the outbox. In titles, subjects and messages {user_name}, {user_email}, {first_name},
+ * {last_name} and the user's details, {city}, are filled in; a field that nobody knows stays as it is. E-mails and
+ * text messages that are due at a time (datetime, birthdate) reach users who are away too: see sb_cron_jobs.
  *
  * @return list<array{id: string, conditions?: list<list<mixed>>, name?: string, message?: string, type?: string, subject?: string, title?: string, profile_image?: string, color_1?: string, color_2?: string, color_3?: string, background?: string, brand?: string, icon?: string}>|SBError the automations with conditions that do not hold yet or that only the browser can judge, which are then their only conditions, and all popups and designs that can be shown, each with its group as type
  */
@@ -2083,8 +2114,11 @@ function sb_clean_data() {}
  * Does what is to be done once an hour, when it was not done in this hour yet; of those who call at the same time one
  * does it.
  *
- * That is to clean up as sb_clean_data, where the setting admin-auto-archive is on, to delete expired coupons, where
- * the shop is active, and to deliver what is due in the outbox.
+ * That is to clean up as sb_clean_data, where the setting admin-auto-archive is on, to run the automations of the
+ * active user and, for all users, those e-mails and text messages that are due at a time (datetime, birthdate) and ask
+ * for nothing of a visit, to delete expired coupons, where the shop is active, and to deliver what is due in the
+ * outbox. Users are gone through for 20 seconds, from where the last turn stopped. E-mails are fetched once a minute,
+ * as sb_email_piping does it.
  *
  * @return true|SBError
  * @errors SBError the first failure; what else is to be done is done nevertheless, and what failed with the next hour

@@ -8,7 +8,7 @@ use PHPUnit\Framework\TestCase;
 final class ContractTest extends TestCase
 {
     /** How many functions of the contract the extension does not have yet. Lower it with every function that is added. */
-    private const MISSING = 1;
+    private const MISSING = 0;
 
     /** @var array<string, ReflectionFunction> */
     private static array $contract;
