@@ -30,6 +30,9 @@ const STATE: &str = "SET NAMES utf8mb4, \
 /// Facts about the server. A table is not read here: whether the server can be written to is all that is asked.
 const FACTS: &str = "SELECT CAST(@@max_allowed_packet AS UNSIGNED), @@global.read_only";
 
+/// How a node of a Galera cluster stands in it.
+const MEMBERSHIP: &str = "SHOW GLOBAL STATUS WHERE Variable_name IN ('wsrep_cluster_status', 'wsrep_ready')";
+
 /// How many prepared statements a connection keeps.
 const STATEMENTS: NonZeroUsize = NonZeroUsize::MIN.saturating_add(127);
 
@@ -127,6 +130,8 @@ impl Session {
             facts.collect::<Row>().await.map_err(fault::of_connect)?;
             let facts: Vec<(u64, Option<String>)> = facts.collect_and_drop().await.map_err(fault::of_connect)?;
             let (max_packet, read_only) = facts.into_iter().next().unwrap_or((1 << 20, None));
+            // Of one host alone there is no other to choose.
+            let is_cut_off = settings.endpoints.len() > 1 && is_cut_off(&mut connection).await?;
             counters::CONNECTIONS.add();
             Ok(Self {
                 connection,
@@ -137,7 +142,7 @@ impl Session {
                 ),
                 log: settings.log.clone(),
                 max_packet: usize::try_from(max_packet).unwrap_or(usize::MAX),
-                writable: matches!(read_only.as_deref(), None | Some("0" | "OFF")),
+                writable: matches!(read_only.as_deref(), None | Some("0" | "OFF")) && !is_cut_off,
                 last_used: Instant::now(),
                 status: Status::default(),
             })
@@ -267,6 +272,17 @@ impl Session {
         }
         result
     }
+}
+
+/// Whether the server is a node that is cut off from its cluster, or not yet in it: it answers, but reads and writes no
+/// table. Of a server that is in no cluster the status is another, if it has one at all.
+async fn is_cut_off(connection: &mut Conn) -> Result<bool> {
+    let status: Vec<(String, String)> = connection.query(MEMBERSHIP).await.map_err(fault::of_connect)?;
+    let is = |name: &str, values: &[&str]| {
+        let found = status.iter().find(|(own, _)| own == name);
+        found.is_some_and(|(_, value)| values.contains(&value.as_str()))
+    };
+    Ok(is("wsrep_cluster_status", &["Primary", "non-Primary"]) && is("wsrep_ready", &["OFF"]))
 }
 
 /// A statement that may turn out to be slow.
