@@ -64,7 +64,10 @@ impl<'a> Incoming<'a> {
             return self.object();
         }
         self.check_length()?;
-        Ok(fields(self.body))
+        let mut fields = fields(self.body);
+        // A form has no null: who means it writes its name.
+        fields.retain(|_, value| value.as_str() != Some("null"));
+        Ok(fields)
     }
 
     /// The body: one JSON object.

@@ -53,6 +53,8 @@ pub async fn serve(site: Rc<Site>, stream: TcpStream, address: SocketAddr, mut s
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(HEAD_LIMIT)
+        // Who leaves after the last byte of a request has asked for it all the same.
+        .half_close(true)
         .serve_connection(TokioIo::new(stream), service)
         .with_upgrades();
     let mut connection = pin!(connection);
