@@ -322,8 +322,8 @@ fn presence(server: &Server) {
         later.greeted().data.get(&"agents_online".into()),
         Some(&Value::Bool(true))
     );
-    let core = stage.core();
-    assert_eq!(answer(&core, "sb_agents_online", []), Value::Bool(true));
+    let library = stage.core();
+    assert_eq!(answer(&library, "sb_agents_online", []), Value::Bool(true));
     drop(ben);
     stage.database.drop();
 }

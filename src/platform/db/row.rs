@@ -23,6 +23,7 @@ impl Param {
     }
 
     /// The parameter with a sign that no text holds in the place of each letter behind `last`.
+    #[must_use]
     pub fn up_to(&self, last: char) -> Self {
         match &self.0 {
             Cell::Bytes(bytes) => match std::str::from_utf8(bytes) {

@@ -109,7 +109,7 @@ fn with_whole_words(headers: &str) -> String {
         if behind.len() == single.len() {
             whole.push_str(from.get(..from.len() - behind.len()).unwrap_or_default());
         } else {
-            whole.push_str(&format!("=?{charset}?B?{}?=", STANDARD.encode(bytes)));
+            whole.extend(["=?", charset, "?B?", &STANDARD.encode(bytes), "?="]);
         }
         rest = behind;
     }

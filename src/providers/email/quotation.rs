@@ -210,7 +210,7 @@ pub fn above<'a>(text: &'a str, delimiter: &str) -> &'a str {
         return text;
     };
     // The marks before it belong to it.
-    let above = above.trim_end_matches(|letter: char| matches!(letter, '>' | ' ' | '*' | '\u{a0}'));
+    let above = above.trim_end_matches(['>', ' ', '*', '\u{a0}']);
     let lines: Vec<&str> = above.lines().collect();
     let end = without_attribution(&lines).len();
     let length: usize = above.split_inclusive('\n').take(end).map(str::len).sum();
@@ -219,7 +219,7 @@ pub fn above<'a>(text: &'a str, delimiter: &str) -> &'a str {
         .unwrap_or(text)
 }
 
-fn answer<'a, 'b>(lines: &'a [&'b str]) -> Vec<&'b str> {
+fn answer<'b>(lines: &[&'b str]) -> Vec<&'b str> {
     let lines = above_copy(lines);
     let mut lines = lines.to_vec();
     let blocks = quoted_blocks(&lines);
