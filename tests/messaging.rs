@@ -118,10 +118,7 @@ impl Chat {
         let mut installed = Installed::new(name, "people", settings, &sql);
         installed.configure("SB_PATH", folder.path().to_str().unwrap());
         installed.log_in("2", "agent");
-        Self {
-            installed,
-            folder: folder,
-        }
+        Self { installed, folder }
     }
 
     fn from(source: &str, platforms: &StandIn) -> Self {
@@ -595,7 +592,7 @@ fn a_message_of_unknown_fate_is_not_sent_again() {
             r#"{"error":{"message":"Oops","code":1}}"#,
         )
     };
-    let replies: [(&str, fn() -> Reply); 5] = [
+    let replies: [(_, fn() -> Reply); 5] = [
         ("hung up", || Reply::HangUp),
         ("crashed", crash),
         ("foreign crash", || Reply::of(502, &[], "<html>planted")),

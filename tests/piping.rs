@@ -473,7 +473,7 @@ fn the_first_look_takes_what_is_new_and_unread() {
     std::fs::write(mailbox.join("cur/1700000900.read:2,S"), old).unwrap();
     let path = mailbox.join("new/1600000000.old");
     std::fs::write(&path, letter("a@new.example", "Old", "", "Old")).unwrap();
-    let day_before = std::time::SystemTime::now() - std::time::Duration::from_secs(4 * 86_400);
+    let day_before = std::time::SystemTime::now() - std::time::Duration::from_hours(4 * 24);
     std::fs::File::open(&path).unwrap().set_modified(day_before).unwrap();
     piped.fetch();
     let messages = piped.messages();
@@ -590,7 +590,7 @@ fn marked(content: &[u8], conversation: u32) -> Vec<u8> {
 fn difference(expected: &Value, row: &Value, conversation: u32) -> Option<String> {
     let attachments: Value = serde_json::from_str(row["attachments"].as_str().unwrap()).unwrap_or(json!([]));
     let names: Vec<&Value> = attachments.as_array().unwrap().iter().map(|pair| &pair[0]).collect();
-    let is_own = row["conversation_id"] == conversation.to_string();
+    let is_own = row["conversation_id"].as_str() == Some(conversation.to_string().as_str());
     let seen = json!({
         "message": row["message"], "title": row["title"], "name": row["name"].as_str().unwrap().trim(),
         "email": row["email"], "attachments": names, "own": is_own,

@@ -152,7 +152,7 @@ fn email(number: usize) -> String {
         "From: Sender {sender} <sender-{sender}@new.example>\r\nTo: {BOX}\r\nSubject: Number {number}\r\n\
          Message-ID: <{number}@new.example>\r\nMIME-Version: 1.0\r\n"
     );
-    if number % FILES == 0 {
+    if number.is_multiple_of(FILES) {
         format!(
             "{headers}Content-Type: multipart/mixed; boundary=b\r\n\r\n--b\r\nContent-Type: text/plain\r\n\r\n\
              message {number}\r\n--b\r\nContent-Type: text/plain\r\n\

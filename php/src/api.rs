@@ -11,6 +11,9 @@ use crate::dispatch::{ENGINE, REQUEST};
 use crate::host::Php;
 use crate::zval;
 
+#[allow(clippy::cast_possible_wrap, reason = "it is a mebibyte")]
+const LIMIT: i64 = api::BODY_LIMIT as i64;
+
 /// Answers requests of the HTTP API. What is asked is read from $_SERVER.
 #[php_class]
 #[php(name = "SBApi")]
@@ -20,7 +23,7 @@ pub struct SBApi;
 #[php(change_method_case = "none")]
 impl SBApi {
     /// The longest body of a request in bytes; of a longer one give at least one byte more.
-    const BODY_LIMIT: i64 = api::BODY_LIMIT as i64;
+    const BODY_LIMIT: i64 = LIMIT;
 
     /// Answers the present request, whose body is given: the status, the headers as lines, the body, and what is for the
     /// log, or null.

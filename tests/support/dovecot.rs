@@ -61,14 +61,11 @@ impl Dovecot {
         fs::write(path.join("certificate.pem"), certificate).unwrap();
         let [imap, imaps, pop, pops] = free_ports();
         let place = path.display();
-        let users = match owner {
-            Some(_) => "first_valid_uid = 1\n".to_owned(),
-            None => {
-                let (user, group) = (name_of("-un"), name_of("-gn"));
-                format!(
-                    "default_internal_user = {user}\ndefault_internal_group = {group}\ndefault_login_user = {user}\n"
-                )
-            }
+        let users = if owner.is_some() {
+            "first_valid_uid = 1\n".to_owned()
+        } else {
+            let (user, group) = (name_of("-un"), name_of("-gn"));
+            format!("default_internal_user = {user}\ndefault_internal_group = {group}\ndefault_login_user = {user}\n")
         };
         let mail_user = owner.map_or_else(|| name_of("-u"), |owner| owner.to_string());
         let mail_group = owner.map_or_else(|| name_of("-g"), |owner| owner.to_string());

@@ -34,7 +34,7 @@ impl MailServer {
             .unwrap();
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
         let mut next = move || Some(serde_json::from_str::<Value>(&lines.next()?.ok()?).unwrap());
-        let first = next().expect("the mail server does not start");
+        let first = next().unwrap();
         let port = first["port"].as_u64().unwrap().try_into().unwrap();
         let seen = Arc::<Mutex<Vec<Value>>>::default();
         let log = Arc::clone(&seen);
