@@ -30,6 +30,24 @@ class SBValidationError
     public function code(): string {}
 }
 
+/** The way of include/api.php into the HTTP API. */
+class SBApi
+{
+    /** The longest body of a request in bytes. */
+    public const BODY_LIMIT = 1048576;
+
+    /** Nothing is to be made of it. */
+    public function __construct() {}
+
+    /**
+     * Answers the present request.
+     *
+     * @param string $body its body; of a longer one than BODY_LIMIT at least one byte more
+     * @return array{int, list<string>, string, string|null} the status, the headers as lines, the body, and what is for the log
+     */
+    public static function answer(mixed $body): mixed {}
+}
+
 /** An intent of the chatbot: what people say, and what the bot answers. */
 class SBChatbotIntent
 {

@@ -4,9 +4,9 @@ from schemathesis.generation import GenerationMode
 
 PEOPLE = 8
 CONVERSATIONS = 6
-# Refusals that a description cannot foresee: of records that there are not, and of a name that is blank, of which nothing
-# is left on the way.
-UNFORESEEN = {("user-not-found", "user_id")}
+# Refusals that a description cannot foresee: of records that there are not, of a push service that is not there, and of a
+# name that is blank, of which nothing is left on the way.
+UNFORESEEN = {("user-not-found", "user_id"), ("realtime-not-active", None)}
 BLANK_NAME = ("too-long", "Idempotency-Key")
 
 

@@ -64,10 +64,7 @@ impl<'a> Incoming<'a> {
             return self.object();
         }
         self.check_length()?;
-        let mut fields = fields(self.body);
-        // A form has no null: who means it writes its name.
-        fields.retain(|_, value| value.as_str() != Some("null"));
-        Ok(fields)
+        Ok(fields(self.body))
     }
 
     /// The body: one JSON object.

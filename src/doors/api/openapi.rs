@@ -122,7 +122,7 @@ fn operation(route: &Route) -> Json {
             operation["requestBody"] = json!({"required": true, "content": {"application/json": {"schema": schema()}}});
         }
         Some(Body::Question(schema)) => {
-            let content = json!({"application/json": {"schema": schema()}, FORM: {"schema": schema()}});
+            let content = json!({"application/json": {"schema": schema()}, FORM: {"schema": without_null(schema())}});
             operation["requestBody"] = json!({"required": true, "content": content});
         }
     }
@@ -134,6 +134,17 @@ fn operation(route: &Route) -> Json {
         operation["description"] = format!("Needs the scope {} or {}.", scope.text(), Scope::Admin.text()).into();
     }
     operation
+}
+
+/// The schema of a form, in which nothing is null.
+fn without_null(mut schema: Json) -> Json {
+    let properties = schema.get_mut("properties").and_then(Json::as_object_mut);
+    for property in properties.into_iter().flat_map(serde_json::Map::values_mut) {
+        if let Some(kinds) = property.get_mut("anyOf").and_then(Json::as_array_mut) {
+            kinds.retain(|kind| kind.get("type").and_then(Json::as_str) != Some("null"));
+        }
+    }
+    schema
 }
 
 /// `getConversationsMessages`
