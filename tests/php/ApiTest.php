@@ -80,6 +80,7 @@ final class ApiTest extends TestCase
     public function testCase(stdClass $case): void
     {
         $answers = [];
+        self::$workers->complaints();
         foreach ($this->addresses() as $carrier => $address) {
             $this->open($case, $carrier);
             foreach ($case->asks as $position => $ask) {
@@ -98,7 +99,9 @@ final class ApiTest extends TestCase
             }
         }
         $this->assertSame([], self::$php->complaints());
-        $this->assertSame([], self::$workers->complaints());
+        // What is nobody's fault but the server's is in its log, and nothing else.
+        $failures = array_filter($case->asks, static fn ($ask) => ($ask->status ?? 200) === 500);
+        $this->assertCount(count($failures), self::$workers->complaints());
     }
 
     public function testOfRequestsOfOneNameThatComeTogetherOneIsCarriedOut(): void
@@ -227,9 +230,9 @@ final class ApiTest extends TestCase
     {
         ['headers' => $headers, 'body' => $body] = $answer;
         $headers = array_diff_key($headers, array_flip(self::OF_SERVERS));
-        // What sb serve has counted stands behind what all give.
+        // What each process has counted stands behind what all give.
         if (str_starts_with($headers['content-type'] ?? '', 'text/plain')) {
-            $body = explode('# HELP sb_http_', $body)[0];
+            $body = explode('# HELP sb_calls_total', $body)[0];
             unset($headers['content-length']);
         }
         ksort($headers);

@@ -8,6 +8,8 @@ final class Workers
     /** @var resource */
     private $process;
     private Folder $folder;
+    /** How many lines of complaints were read. */
+    private int $read = 0;
 
     public function __construct(int $workers)
     {
@@ -49,11 +51,13 @@ final class Workers
         return $memory;
     }
 
-    /** What it and its workers complain of. */
+    /** What it and its workers complain of, since this was last asked. */
     public function complaints(): array
     {
         $lines = file($this->folder->path . '/log', FILE_IGNORE_NEW_LINES);
-        return array_values(array_filter($lines, static fn ($line) => !str_contains($line, '] NOTICE: ')));
+        $new = array_slice($lines, $this->read);
+        $this->read = count($lines);
+        return array_values(array_filter($new, static fn ($line) => !str_contains($line, '] NOTICE: ')));
     }
 
     public function stop(): void
