@@ -192,7 +192,7 @@ impl<'a> Followers<'a> {
     }
 
     /// Whether anybody follows it up.
-    pub(super) fn want(&self, event: Event) -> bool {
+    fn want(&self, event: Event) -> bool {
         self.is_for_webhooks(event) || self.for_clients(event).is_some()
     }
 

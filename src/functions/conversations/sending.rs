@@ -1,7 +1,5 @@
 //! Sending a message: one transaction that nothing doubles and nothing loses.
 
-use std::sync::LazyLock;
-
 use chrono::{NaiveDateTime, TimeDelta};
 
 use super::routing::Routing;
@@ -18,26 +16,12 @@ use crate::functions::users::ONLINE_FOR;
 use crate::params;
 use crate::platform::Context;
 use crate::platform::context::refuse_foreign;
-use crate::platform::db::{Builder, OnUnknown, Transaction, Written};
+use crate::platform::db::{Builder, OnUnknown, Transaction};
 use crate::platform::idempotency::Repeatable;
 use crate::platform::outbox::Recorded;
 
-/// Adds a message to a conversation whose status it leaves as it is, as most messages after the first of their author do.
-/// Locks the conversation: whoever writes to it waits here for the one before, so that the ids of its messages become
-/// visible in their order. Of a conversation or an author that is not there, or has more to be changed, it adds nothing.
-static ADD_AS_IT_IS: LazyLock<String> = LazyLock::new(|| added_as_it_is(""));
-
-/// The same where somebody may have to be told: only a message of the bot, and one of an agent whose customer is there.
-static ADD_UNTOLD: LazyLock<String> = LazyLock::new(|| {
-    added_as_it_is(
-        "AND (
-            SELECT s.user_type = 'bot' OR s.user_type IN ('agent', 'admin') AND o.last_activity > ?
-            FROM sb_users s, sb_users o
-            WHERE s.id = ? AND o.id = c.user_id)",
-    )
-});
-
-/// Everything that must be known of any other, and the same lock: the owner and the status of the conversation, of the
+/// Everything that must be known, and the lock on the conversation: whoever writes to it waits here for the one before,
+/// so that the ids of its messages become visible in their order. The owner and the status of the conversation, of the
 /// author the type and whether the presence is out of date.
 const CONVERSATION: &str = "
     SELECT c.user_id, c.status_code,
@@ -143,8 +127,6 @@ struct Unit<'a> {
     restricted_to: Option<UserId>,
     telling: Option<Telling<'a>>,
     once: Option<Once>,
-    /// Whether the message is all that there is to write, unless the conversation or the presence of the author change.
-    alone: bool,
 }
 
 /// What [`CONVERSATION`] gives, and [`WITH_PLACE`].
@@ -263,11 +245,9 @@ async fn store(cx: &Context<'_>, message: NewMessage, audience: Audience, once: 
     let routing = Routing::of(cx, message.queue).await?;
     let followers = Followers::of(cx).await?;
     let telling = Telling::of(cx, audience).await?;
-    let followed = followers.want(Event::MessageSent) || followers.want(Event::BotMessage);
     let unit = Unit {
         restricted_to: cx.restricted_user().await?,
         telling,
-        alone: message.status == StatusCode::NotGiven && !followed && routing.is_none() && once.is_none(),
         once,
         ..Unit::of(cx, followers, message)?
     };
@@ -301,31 +281,6 @@ pub(super) fn stored_payload(payload: Map) -> Result<String> {
     } else {
         Ok(text)
     }
-}
-
-/// The statement of [`ADD_AS_IT_IS`], with a further condition.
-fn added_as_it_is(condition: &str) -> String {
-    format!(
-        "INSERT INTO sb_messages (user_id, message, creation_time, status_code, attachments, payload, conversation_id)
-        SELECT ?, ?, ?, 0, ?, ?, c.id
-        FROM sb_conversations c
-        WHERE c.id = ? AND c.user_id = COALESCE(?, c.user_id) AND (
-            SELECT s.typing = -1 AND s.last_activity >= ? AND (s.user_type, c.status_code) IN ({})
-            FROM sb_users s
-            WHERE s.id = ?) {condition}
-        FOR UPDATE",
-        resting().join(", ")
-    )
-}
-
-/// The types of authors and the statuses of conversations that a message leaves as they are, as rows of SQL.
-fn resting() -> Vec<String> {
-    let statuses = ConversationStatus::ALL.into_iter();
-    statuses
-        .flat_map(|status| UserType::ALL.map(|author| (author, status)))
-        .filter(|&(author, status)| status_after(StatusCode::NotGiven, Some(author), Some(status)) == Some(status))
-        .map(|(author, status)| format!("('{}', {})", author.text(), status.code()))
-        .collect()
 }
 
 /// The status that a conversation has after a message. A user's message brings it back from the archive, nothing brings
@@ -376,7 +331,6 @@ impl<'a> Unit<'a> {
             restricted_to: None,
             telling: None,
             once: None,
-            alone: false,
         })
     }
 
@@ -390,28 +344,20 @@ impl<'a> Unit<'a> {
             waits: false,
             notifications: Vec::new(),
         };
-        let only = |sent| Done {
-            sent,
-            routable: false,
-            presence_is_stale: false,
-            recorded: Vec::new(),
-        };
         // An earlier try of a request that names itself is found when its answer is kept.
         if transaction.may_be_done()
             && self.once.is_none()
             && let Some((id, time)) = *tried
             && self.is_stored(transaction, id, time).await?
         {
-            return Ok(only(sent(id, time)));
+            return Ok(Done {
+                sent: sent(id, time),
+                routable: false,
+                presence_is_stale: false,
+                recorded: Vec::new(),
+            });
         }
-        let lag = now - TimeDelta::seconds(PRESENCE_LAG);
-        if self.alone
-            && let Some(id) = self.add_as_it_is(transaction, now, lag).await?
-        {
-            *tried = Some((id, now));
-            return Ok(only(sent(id, now)));
-        }
-        let known = self.lock(transaction, lag).await?.ok_or(Code::ConversationNotFound)?;
+        let known = self.lock(transaction, now).await?.ok_or(Code::ConversationNotFound)?;
         let (owner, status, sender_type, presence_is_stale, agent, department, source, owner_is_present) = known;
         let place = Place {
             owner: owner.into(),
@@ -439,7 +385,8 @@ impl<'a> Unit<'a> {
             &self.payload,
             self.conversation
         ];
-        let id = id_of(transaction.execute(ADD_MESSAGE, params).await?);
+        let added = transaction.execute(ADD_MESSAGE, params).await?;
+        let id = u32::try_from(added.insert_id).unwrap_or_default();
         *tried = Some((id, now));
         if let Some(Once {
             request,
@@ -480,10 +427,11 @@ impl<'a> Unit<'a> {
     }
 
     /// Locks the conversation.
-    async fn lock(&self, transaction: &mut Transaction<'_>, lag: NaiveDateTime) -> Result<Option<Known>> {
+    async fn lock(&self, transaction: &mut Transaction<'_>, now: NaiveDateTime) -> Result<Option<Known>> {
+        let lag = now - TimeDelta::seconds(PRESENCE_LAG);
         let mut query = Builder::new(CONVERSATION, params![self.sender, lag, self.sender]);
         match self.telling {
-            Some(_) => query.add(WITH_PLACE, params![self.cx.now() - ONLINE_FOR]),
+            Some(_) => query.add(WITH_PLACE, params![now - ONLINE_FOR]),
             None => query.add(WITHOUT_PLACE, params![]),
         };
         query.add(LOCKED, params![self.conversation]);
@@ -526,42 +474,10 @@ impl<'a> Unit<'a> {
         }
     }
 
-    /// Adds the message, if it leaves everything else as it is, and nobody is to be told. Its id.
-    async fn add_as_it_is(
-        &self,
-        transaction: &mut Transaction<'_>,
-        now: NaiveDateTime,
-        lag: NaiveDateTime,
-    ) -> Result<Option<u32>> {
-        let mut params = params![
-            self.sender,
-            &self.text,
-            now,
-            &self.attachments,
-            &self.payload,
-            self.conversation,
-            self.restricted_to,
-            lag,
-            self.sender
-        ];
-        let statement = if self.telling.is_some() && self.has_content() {
-            params.extend(params![now - ONLINE_FOR, self.sender]);
-            &ADD_UNTOLD
-        } else {
-            &ADD_AS_IT_IS
-        };
-        let added = transaction.execute(statement.as_str(), params).await?;
-        Ok((added.affected > 0).then(|| id_of(added)))
-    }
-
     /// Whether a message that an earlier try added is there.
     async fn is_stored(&self, transaction: &mut Transaction<'_>, id: u32, time: NaiveDateTime) -> Result<bool> {
         let params = params![id, self.conversation, self.sender, time, &self.text];
         let found: Option<(u32,)> = transaction.row(EARLIER_TRY, params).await?;
         Ok(found.is_some())
     }
-}
-
-fn id_of(added: Written) -> u32 {
-    u32::try_from(added.insert_id).unwrap_or_default()
 }
