@@ -105,22 +105,24 @@ impl Event {
         }
     }
 
-    /// The name that clients know it by, if it is theirs to know.
-    const fn name_for_clients(self) -> Option<&'static str> {
+    /// The sign that it leaves for the feed, if it is the clients' to know. New messages leave none: they are found by
+    /// themselves.
+    const fn sign(self) -> Option<Sign> {
         Some(match self {
-            Self::UserCreated => "user.created",
-            Self::UserUpdated => "user.updated",
-            Self::UserDeleted => "user.deleted",
-            Self::MessageSent | Self::BotMessage => "message",
-            Self::MessageUpdated => "message.updated",
-            Self::MessageDeleted => "message.deleted",
-            Self::NewConversation => "conversation.created",
-            Self::ConversationStatusUpdated => "conversation.status",
-            Self::ConversationAssigned => "conversation.assigned",
-            Self::DepartmentUpdated => "conversation.department",
-            Self::Rating => "conversation.rating",
-            Self::NoteAdded => "note.created",
-            Self::Login
+            Self::UserCreated => Sign::UserCreated,
+            Self::UserUpdated => Sign::UserUpdated,
+            Self::UserDeleted => Sign::UserDeleted,
+            Self::MessageUpdated => Sign::MessageUpdated,
+            Self::MessageDeleted => Sign::MessageDeleted,
+            Self::NewConversation => Sign::ConversationCreated,
+            Self::ConversationStatusUpdated => Sign::ConversationStatus,
+            Self::ConversationAssigned => Sign::ConversationAssigned,
+            Self::DepartmentUpdated => Sign::ConversationDepartment,
+            Self::Rating => Sign::ConversationRating,
+            Self::NoteAdded => Sign::NoteCreated,
+            Self::MessageSent
+            | Self::BotMessage
+            | Self::Login
             | Self::ArticleRating
             | Self::AutomationRun
             | Self::EmailSent
@@ -128,6 +130,14 @@ impl Event {
             | Self::PushSent
             | Self::SmsSent => return None,
         })
+    }
+
+    /// The name that clients know it by, if it is theirs to know.
+    fn name_for_clients(self) -> Option<&'static str> {
+        match self {
+            Self::MessageSent | Self::BotMessage => Some(feed::NEW_MESSAGE),
+            _ => self.sign().map(Sign::name),
+        }
     }
 }
 
@@ -166,10 +176,7 @@ impl<'a> Followers<'a> {
         event: Event,
         data: impl FnOnce() -> Value,
     ) -> Result<Vec<Recorded>> {
-        let sign = event
-            .name_for_clients()
-            .and_then(Sign::named)
-            .filter(|_| self.has_table);
+        let sign = event.sign().filter(|_| self.has_table);
         if sign.is_none() && !self.want(event) {
             return Ok(Vec::new());
         }

@@ -1,11 +1,7 @@
 //! `sb cms`: what is done with the content-management system.
 
 use clap::{Args, Subcommand};
-use sb::contract::Result as Outcome;
 use sb::functions::{self, Synchronisation};
-use sb::platform::Context;
-use sb::platform::context::Request;
-use sb::platform::engine::Engine;
 
 use crate::failure::{Failure, Result};
 use crate::installation::Installation;
@@ -27,13 +23,10 @@ pub struct Options {
 
 /// Runs `sb cms`.
 pub fn run(What::Sync(options): &What) -> Result<()> {
-    let (host, _) = options.installation.open()?;
-    let (engine, request) = (Engine::default(), Request::default());
     let mut shown = Shown::default();
-    let done: Outcome<Synchronisation> = engine.run(async |process| {
-        let cx = Context::new(&host, process, &request);
-        functions::synchronise(&cx, |state| shown.note(*state)).await
-    });
+    let done = options
+        .installation
+        .run(async |cx| Ok(functions::synchronise(cx, |state| shown.note(*state)).await))?;
     let Shown { bar, state } = shown;
     if let Some(bar) = bar {
         bar.end();

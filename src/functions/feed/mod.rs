@@ -6,7 +6,7 @@ mod signs;
 mod tail;
 
 pub use presence::{Presence, touch};
-pub(crate) use signs::{Sign, leave, tell};
+pub(crate) use signs::{NEW_MESSAGE, Sign, leave, tell};
 pub use tail::Tail;
 
 use crate::contract::Value;

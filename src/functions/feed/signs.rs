@@ -16,6 +16,9 @@ const LEAVE: &str = "
     INSERT INTO sb_outbox (channel, event, payload, state, next_try, created)
     VALUES ('feed', ?, ?, 2, ?, ?)";
 
+/// What clients know a new message by.
+pub(crate) const NEW_MESSAGE: &str = "message";
+
 /// What happened, under the name that the feed knows it by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Sign {
@@ -75,12 +78,12 @@ impl Sign {
     }
 
     /// Whether it tells of a message, which is told as it is now.
-    pub(super) const fn is_of_message(self) -> bool {
+    pub(crate) const fn is_of_message(self) -> bool {
         matches!(self, Self::MessageUpdated | Self::MessageDeleted)
     }
 
     /// Whether only agents hear of it, though it is about somebody's conversation.
-    pub(super) const fn is_internal(self) -> bool {
+    pub(crate) const fn is_internal(self) -> bool {
         matches!(self, Self::NoteCreated)
     }
 }
@@ -125,6 +128,6 @@ mod tests {
         for sign in Sign::ALL {
             assert_eq!(Sign::named(sign.name()), Some(sign));
         }
-        assert_eq!(Sign::named("message"), None);
+        assert_eq!(Sign::named(NEW_MESSAGE), None);
     }
 }

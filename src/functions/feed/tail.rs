@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::time::Instant;
 
 use super::gaps::Gaps;
-use super::signs::Sign;
+use super::signs::{NEW_MESSAGE, Sign};
 use super::{Audience, Happened};
 use crate::contract::error::Result;
 use crate::contract::ids::UserId;
@@ -187,7 +187,7 @@ async fn read_messages(cx: &Context<'_>, statement: Builder) -> Result<Vec<(u64,
         let (_, owner) = message.pop()?;
         let id = id_in(&message, "id")?;
         let event = Happened {
-            name: "message",
+            name: NEW_MESSAGE,
             data: Value::Map(message),
             audience: Audience::Owner(UserId::from_value(owner)?),
         };

@@ -1,6 +1,7 @@
 //! Who may subscribe to which channel of the push service.
 
 use super::channels::Channel;
+use super::telling::owner_of;
 use crate::contract::error::{Code, Error, Result};
 use crate::contract::ids::{ConversationId, UserId};
 use crate::contract::status::UserType;
@@ -12,11 +13,6 @@ use crate::providers::realtime::Application;
 const MEMBER: &str = "
     SELECT user_type, TRIM(CONCAT(first_name, ' ', last_name)), COALESCE(profile_image, '')
     FROM sb_users
-    WHERE id = ?";
-
-const OWNER: &str = "
-    SELECT user_id
-    FROM sb_conversations
     WHERE id = ?";
 
 /// Someone who subscribes.
@@ -74,8 +70,8 @@ async fn check(cx: &Context<'_>, channel: Channel, member: Option<&Member>) -> R
 
 /// A conversation of someone else is as if there were none.
 async fn check_conversation(cx: &Context<'_>, id: ConversationId, customer: Option<&Member>) -> Result<()> {
-    let owner: Option<(u32,)> = cx.database()?.row(OWNER, params![id]).await?;
-    let is_open = owner.is_some_and(|(owner,)| customer.is_none_or(|customer| customer.id.number() == owner));
+    let owner = owner_of(cx, id).await?;
+    let is_open = owner.is_some_and(|owner| customer.is_none_or(|customer| customer.id == owner));
     if is_open {
         Ok(())
     } else {

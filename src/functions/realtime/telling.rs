@@ -6,10 +6,11 @@
 use super::channels::Channel;
 use crate::contract::args::Argument;
 use crate::contract::error::Result;
-use crate::contract::ids::{ConversationId, MessageId};
+use crate::contract::ids::{ConversationId, MessageId, UserId};
 use crate::contract::value::{Map, at};
 use crate::contract::{Value, json};
 use crate::functions::events::ids_in;
+use crate::functions::feed::{NEW_MESSAGE, Sign};
 use crate::params;
 use crate::platform::Context;
 use crate::platform::outbox;
@@ -28,12 +29,6 @@ const OWNER: &str = "
     SELECT user_id
     FROM sb_conversations
     WHERE id = ?";
-
-/// The events that tell a whole message.
-const OF_MESSAGES: [&str; 3] = ["message", "message.updated", "message.deleted"];
-
-/// What agents alone hear of, though it is about somebody's conversation.
-const INTERNAL: &str = "note.created";
 
 /// Texts and lists of an event that is too long go when they are longer than this in JSON.
 const SHORT: usize = 300;
@@ -82,7 +77,8 @@ pub(crate) async fn deliver(cx: &Context<'_>, delivery: &Delivery) -> Result<()>
 }
 
 async fn news(cx: &Context<'_>, event: &str, mut data: Map) -> Result<Option<News>> {
-    if OF_MESSAGES.contains(&event) {
+    let sign = Sign::named(event);
+    if event == NEW_MESSAGE || sign.is_some_and(Sign::is_of_message) {
         let id = id_in::<MessageId>(&data, "message_id");
         let message = cx.database()?.records(FIND_MESSAGE, params![id], MESSAGE).await?;
         let Some(message) = records::messages(message).rows().next() else {
@@ -91,13 +87,20 @@ async fn news(cx: &Context<'_>, event: &str, mut data: Map) -> Result<Option<New
         data = message;
     }
     let mut channels = vec![Channel::Agents];
-    let conversation = id_in::<ConversationId>(&data, "conversation_id").filter(|_| event != INTERNAL);
-    if let Some(conversation) = conversation {
-        let owner: Option<(u32,)> = cx.database()?.row(OWNER, params![conversation]).await?;
-        let Some((owner,)) = owner else { return Ok(None) };
-        channels.extend([Channel::Conversation(conversation), Channel::User(owner.into())]);
+    let conversation = id_in::<ConversationId>(&data, "conversation_id");
+    if let Some(conversation) = conversation.filter(|_| !sign.is_some_and(Sign::is_internal)) {
+        let Some(owner) = owner_of(cx, conversation).await? else {
+            return Ok(None);
+        };
+        channels.extend([Channel::Conversation(conversation), Channel::User(owner)]);
     }
     Ok(Some(News { channels, data }))
+}
+
+/// Whose a conversation is.
+pub(super) async fn owner_of(cx: &Context<'_>, conversation: ConversationId) -> Result<Option<UserId>> {
+    let owner: Option<(u32,)> = cx.database()?.row(OWNER, params![conversation]).await?;
+    Ok(owner.map(|(owner,)| owner.into()))
 }
 
 fn id_in<T: Argument>(data: &Map, name: &'static str) -> Option<T> {
@@ -129,7 +132,7 @@ mod tests {
             ("email", "ben@support.example".into()),
             ("department", Value::Null),
         ]);
-        let delivery = delivery(INTERNAL, &data);
+        let delivery = delivery(Sign::NoteCreated.name(), &data);
         assert_eq!(
             json::encode(&delivery.payload),
             r#"{"conversation_id":"1","department":null,"id":7,"user_id":"2"}"#
