@@ -8,4 +8,4 @@ $(phplibdir)/sb.so: sb-cargo
 
 .PHONY: sb-cargo
 sb-cargo:
-	cd $(SB_SOURCE) && PHP_CONFIG=$(PHP_CONFIG) CARGO_TARGET_DIR=$(SB_TARGET) $(CARGO) build --release -p sb-php
+	cd $(SB_SOURCE) && PHP=$(PHP_EXECUTABLE) PHP_CONFIG=$(PHP_CONFIG) CARGO_TARGET_DIR=$(SB_TARGET) $(CARGO) build --release -p sb-php

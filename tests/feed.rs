@@ -61,7 +61,7 @@ fn main() {
     let arguments = Arguments::from_args();
     let server = Arc::new(Server::of_environment().unwrap());
     #[allow(clippy::type_complexity)]
-    let tests: [(&str, fn(&Server)); 17] = [
+    let tests: [(&str, fn(&Server)); 19] = [
         ("what happens is told", what_happens),
         ("to whom: everyone hears of the own conversations", to_whom),
         ("who is there is told", presence),
@@ -92,6 +92,8 @@ fn main() {
         ("database: gone for a moment, nothing is missed", database_gone),
         ("database: one that has lost messages is a resync", failover),
         ("clients: whoever talks nonsense is closed, and nobody else", nonsense),
+        ("clients: whoever is slow to say its key may come again", slow_key),
+        ("memory: two thousand who follow would cost less than 60 MB", memory),
         ("end: followers are told, and it ends at once", end),
         ("client: the JavaScript library sends, follows, and comes back", client),
     ];
@@ -794,6 +796,56 @@ fn nonsense(server: &Server) {
         all.say(frame);
         send(&core, "3", "1", frame);
         assert_eq!(texts(&[all.next()]), [frame]);
+    }
+    stage.database.drop();
+}
+
+fn slow_key(server: &Server) {
+    let stage = Stage::new(server, "slow key");
+    let mut following = Following::knock(&stage.serving.address);
+    let started = Instant::now();
+    assert_eq!(following.closed().unwrap().code, CloseCode::Again);
+    assert!(started.elapsed() > Duration::from_secs(5), "{:?}", started.elapsed());
+    stage.database.drop();
+}
+
+/// `benches/feed` measures it for a release.
+fn memory(server: &Server) {
+    const FOLLOWERS: usize = 300;
+    // What the process needs without them is well below 20 MB.
+    const OF_ONE: usize = (60_000_000 - 20_000_000) / 2_000;
+    let stage = Stage::with(
+        server,
+        "memory",
+        &[
+            r#"UPDATE sb_settings SET value = JSON_SET(value, '$."api-rate-limit"', JSON_ARRAY('9999', 'number')) WHERE name = 'settings'"#,
+        ],
+    );
+    let taken = || {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", stage.serving.process.id())).unwrap();
+        let line = status.lines().find(|line| line.starts_with("VmRSS:")).unwrap();
+        line.split_whitespace().nth(1).unwrap().parse::<usize>().unwrap() << 10
+    };
+    let listen = || {
+        let mut listening = Listening::open(&stage.serving.address, "/v1/events", &authorization("server"))
+            .ok()
+            .unwrap();
+        listening.next().unwrap();
+        listening
+    };
+    // The first ones fill what stays.
+    let _first: Vec<_> = (0..20).map(|_| (listen(), stage.follow("server"))).collect();
+    let before = taken();
+    let _listening: Vec<_> = (0..FOLLOWERS).map(|_| listen()).collect();
+    let with_listening = taken();
+    let _following: Vec<_> = (0..FOLLOWERS).map(|_| stage.follow("server")).collect();
+    let with_all = taken();
+    for (way, cost) in [
+        ("server-sent events", with_listening - before),
+        ("WebSocket", with_all - with_listening),
+    ] {
+        let each = cost / FOLLOWERS;
+        assert!(each < OF_ONE, "{each} bytes for each by {way}");
     }
     stage.database.drop();
 }

@@ -1,5 +1,6 @@
 //! The realtime push integration: the provider's own SDK and then ours against the same stand-in, what writes tell its
-//! clients, and both again against a real server of the protocol where there is one (`make realtime-server`).
+//! clients, and both again against servers of the protocol: a real one where there is one (`make realtime-server`), and what stands in
+//! for it.
 //!
 //! `tests/support/mariadb cargo test --test realtime`
 
@@ -11,6 +12,7 @@
 mod installed;
 #[path = "support/realtime.rs"]
 mod realtime;
+#[allow(dead_code)]
 #[path = "support/realtime_server.rs"]
 mod realtime_server;
 #[allow(dead_code)]
@@ -610,10 +612,18 @@ fn browsers(server: &RealtimeServer, api: &StandIn) -> Browsers {
     browsers
 }
 
-/// The provider's own SDKs first, for servers and for browsers, and then ours, against a server that others have made.
+/// A real server where there is one, and what stands in for it.
+fn servers() -> impl Iterator<Item = RealtimeServer> {
+    RealtimeServer::real().into_iter().chain([RealtimeServer::stand_in()])
+}
+
 #[test]
-fn a_real_server_of_the_protocol_carries_events_to_browsers() {
-    let Some(server) = RealtimeServer::start() else { return };
+fn a_server_of_the_protocol_carries_events_to_browsers() {
+    servers().for_each(|server| carries_events(&server));
+}
+
+/// The provider's own SDKs first, for servers and for browsers, and then ours.
+fn carries_events(server: &RealtimeServer) {
     let secret = realtime_server::SECRET;
     let seen = seen_by_the_sdk(
         server.host(),
@@ -624,11 +634,11 @@ fn a_real_server_of_the_protocol_carries_events_to_browsers() {
     );
     check_what_the_sdk_sees(&seen);
     let keys = include_str!("fixtures/api-keys.sql").trim_end().trim_end_matches(';');
-    let (scene, core) = scene_with("real server", &settings_of_server(&server, secret), true, &[keys]);
+    let (scene, core) = scene_with("real server", &settings_of_server(server, secret), true, &[keys]);
     assert_eq!(call(&core, "sb_realtime_init", &json!([])), true);
     assert_eq!(call(&core, "sb_realtime_get_online_users", &json!([])), json!([]));
     assert_eq!(call(&core, "sb_realtime_agents_online", &json!([])), false);
-    let mut browsers = browsers(&server, &realtime_server::api(&scene));
+    let mut browsers = browsers(server, &realtime_server::api(&scene));
 
     // Who is there.
     let online = call(&core, "sb_realtime_get_online_users", &json!([]));
@@ -690,10 +700,13 @@ fn a_real_server_of_the_protocol_carries_events_to_browsers() {
 }
 
 #[test]
-fn what_a_real_server_refuses_is_said_in_its_words() {
-    let Some(server) = RealtimeServer::start() else { return };
+fn what_a_server_refuses_is_said_in_its_words() {
+    servers().for_each(|server| refuses(&server));
+}
+
+fn refuses(server: &RealtimeServer) {
     let refused = |name: &str, secret: &str, data: &str| {
-        let installation = Installed::new(name, "people", &settings_of_server(&server, secret), &[]);
+        let installation = Installed::new(name, "people", &settings_of_server(server, secret), &[]);
         installation.error("sb_realtime_trigger", &json!(["a", "b", {"text": data}]))
     };
     let long = "x".repeat(11_000);

@@ -41,12 +41,16 @@ fn main() {
         }));
     }
     #[allow(clippy::type_complexity)]
-    let further: [(&str, fn(&Server)); 7] = [
+    let further: [(&str, fn(&Server)); 8] = [
         ("clients: one connection carries many requests", one_connection),
         ("clients: whoever leaves early breaks nothing off", whoever_leaves),
         (
             "clients: what is no HTTP, or too large, is answered and done with",
             strange_clients,
+        ),
+        (
+            "clients: whoever is slow to say what it wants is let go, and holds nobody up",
+            slow_clients,
         ),
         ("end: what has begun is finished, and no more is begun", graceful_end),
         (
@@ -166,6 +170,26 @@ fn strange_clients(server: &Server) {
         status(format!("GET /{} HTTP/1.1\r\n\r\n", "x".repeat(1 << 20)).as_bytes()),
         Some(431)
     );
+    let long_head = |size: usize| format!("GET /healthz HTTP/1.1\r\nX-Long: {}\r\n\r\n", "x".repeat(size));
+    assert_eq!(status(long_head(32 << 10).as_bytes()), Some(200));
+    assert_eq!(status(long_head(80 << 10).as_bytes()), Some(431));
+    let many = "X-Many: x\r\n".repeat(1_000);
+    assert_eq!(
+        status(format!("GET /healthz HTTP/1.1\r\n{many}\r\n").as_bytes()),
+        Some(431)
+    );
+    // One length, and one only: what a proxy takes for a body is none of another request's head.
+    for lengths in [
+        "Content-Length: 2\r\nContent-Length: 60\r\n",
+        "Content-Length: +2\r\n",
+        "Content-Length: -1\r\n",
+    ] {
+        assert_eq!(
+            status(format!("POST /v1/messages HTTP/1.1\r\n{lengths}\r\n{{}}").as_bytes()),
+            Some(400),
+            "{lengths}"
+        );
+    }
     let two_mib = vec![b' '; 2 << 20];
     assert_eq!(
         status(&request("POST", "/v1/messages", &headers("server"), &two_mib)),
@@ -176,6 +200,37 @@ fn strange_clients(server: &Server) {
     let body = format!("{:x}\r\n{MESSAGE}\r\n0\r\n\r\n", MESSAGE.len());
     assert_eq!(status(&[&chunked[..], body.as_bytes()].concat()), Some(200));
     assert_eq!(status(&message("server")), Some(200));
+    database.drop();
+}
+
+fn slow_clients(server: &Server) {
+    let (database, installation) = scene(server, "slow clients");
+    let serving = Serving::start(&installation);
+    let head =
+        b"POST /v1/messages HTTP/1.1\r\nAuthorization: Bearer sb_live_server\r\nContent-Type: application/json\r\n";
+    let begun: [&[u8]; 3] = [b"", b"GET /hea", &[&head[..], b"Content-Length: 60\r\n\r\n{"].concat()];
+    let started = Instant::now();
+    let mut slow: Vec<_> = (0..60)
+        .map(|number| {
+            let mut stream = connect(&serving.address).unwrap();
+            stream.write_all(begun[number % begun.len()]).unwrap();
+            stream.set_read_timeout(Some(Duration::from_secs(40))).unwrap();
+            stream
+        })
+        .collect();
+    // More of them than there are connections to the database, and still everyone else is answered.
+    for _ in 0..20 {
+        let mut stream = connect(&serving.address).unwrap();
+        stream.write_all(&message("server")).unwrap();
+        assert_eq!(read(&mut BufReader::new(stream), "POST").unwrap().status, 200);
+    }
+    assert!(started.elapsed() < Duration::from_secs(10), "{:?}", started.elapsed());
+    for (number, stream) in slow.drain(..).enumerate() {
+        let status = read(&mut BufReader::new(stream), "POST").map(|answer| answer.status);
+        let expected = [None, None, Some(408)][number % begun.len()];
+        assert_eq!(status, expected, "{number}");
+    }
+    assert!(started.elapsed() < Duration::from_secs(35), "{:?}", started.elapsed());
     database.drop();
 }
 

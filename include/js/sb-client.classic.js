@@ -18,8 +18,20 @@ const TRIES = 3;
 const FIRST_PAUSE = 500;
 const LONGEST_PAUSE = 30_000;
 
-/** How many events are remembered, so that none is handed over twice. */
+/** How long a request may take. */
+const REQUEST_LIMIT = 30_000;
+
+/** Statuses after which a request may have been carried out or not, 0 where there was no answer at all. */
+const UNCERTAIN = [0, 502, 503, 504];
+
+/** How many messages are remembered, so that none is handed over twice. */
 const REMEMBERED = 5_000;
+
+/** In how many conversations, the last ones, messages are read again after a gap. */
+const FOLLOWED = 50;
+
+/** Seconds between two signs of life on a connection to a push service, which may ask for more. */
+const HEARTBEAT = 25;
 
 /** How far back messages are read again after a gap: on a cluster a lower id may come after a higher one. */
 const OVERLAP = 100;
@@ -27,7 +39,7 @@ const OVERLAP = 100;
 /** Why a request was refused. `code` is the API's: conversation-not-found, rate-limit-exceeded, … */
 class SBError extends Error {
   constructor(code, message, details = {}) {
-    super(message || code);
+    super(message || code, { cause: details.cause });
     this.name = 'SBError';
     this.code = code;
     this.status = details.status ?? 0;
@@ -53,7 +65,9 @@ class SBClient {
   #failures = 0;
   #timer = null;
   #silence = null;
-  #heartbeat = 25;
+  #heartbeat = HEARTBEAT;
+  #held = null;
+  #wasOpen = false;
   #isClosed = false;
 
   /**
@@ -62,11 +76,14 @@ class SBClient {
    * @param {string} options.endpoint the address of the installation, behind which /v1 follows
    * @param {'auto'|'websocket'|'sse'} [options.transport] how the feed comes: by itself a WebSocket, where there are some
    * @param {object} [options.realtime] in place of the feed, the push service of the realtime integration:
-   *     key, and cluster or host, port and tls; channels to follow, such as private-user-3
+   *     key, and cluster or host, port and tls; channels to follow: private-user-ID of a user, presence-agents of an agent
    */
   constructor({ apiKey, endpoint, transport = 'auto', realtime = null }) {
     if (!apiKey || !endpoint) {
       throw new TypeError('SBClient needs apiKey and endpoint');
+    }
+    if (realtime && !(realtime.key && realtime.channels?.length)) {
+      throw new TypeError('realtime needs key and channels');
     }
     this.#key = apiKey;
     this.#endpoint = String(endpoint).replace(/\/+$/, '');
@@ -85,9 +102,7 @@ class SBClient {
     const sent = await this.#post('/v1/messages', body);
     // It comes by the feed; others before it may not be known.
     const id = Number(sent.id);
-    if (!this.#spans.has(sent.conversation_id)) {
-      this.#spans.set(sent.conversation_id, { first: id, last: id - 1 });
-    }
+    this.#extend(sent.conversation_id, id, id - 1);
     return sent;
   }
 
@@ -139,8 +154,7 @@ class SBClient {
       try {
         return await this.#ask(path, { method: 'POST', headers, body: JSON.stringify(body) });
       } catch (error) {
-        const mayPass = error.status === 0 || error.status === 503;
-        if (!mayPass || tries === TRIES || this.#isClosed) {
+        if (!UNCERTAIN.includes(error.status) || tries === TRIES || this.#isClosed) {
           throw error;
         }
         await pause((error.retryAfter ?? tries) * 1000);
@@ -155,17 +169,18 @@ class SBClient {
   }
 
   async #ask(path, { method, headers, body }) {
-    let answer;
+    const all = { ...headers, Authorization: `Bearer ${this.#key}` };
+    const signal = AbortSignal.timeout(REQUEST_LIMIT);
     try {
-      const all = { ...headers, Authorization: `Bearer ${this.#key}` };
-      answer = await fetch(this.#endpoint + path, { method, headers: all, body, credentials: 'omit' });
+      const answer = await fetch(this.#endpoint + path, { method, headers: all, body, credentials: 'omit', signal });
+      if (!answer.ok) {
+        throw await refusal(answer);
+      }
+      return await answer.json();
     } catch (error) {
-      throw new SBError('unreachable', `the service cannot be reached: ${error.message}`);
+      // Also an answer that breaks off, or that is someone else's.
+      throw error instanceof SBError ? error : new SBError('unreachable', 'the service cannot be reached', { cause: error });
     }
-    if (!answer.ok) {
-      throw await refusal(answer);
-    }
-    return answer.json();
   }
 
   // The feed.
@@ -174,8 +189,9 @@ class SBClient {
     if (this.#link || this.#timer || this.#isClosed) {
       return;
     }
-    const link = this.#open();
+    const link = this.#open(event => this.#link === link && this.#take(event));
     this.#link = link;
+    this.#listenForSilence();
     link.ended.then(end => {
       if (this.#link === link) {
         this.#link = null;
@@ -185,10 +201,10 @@ class SBClient {
     });
   }
 
-  #open() {
-    const take = event => this.#take(event);
+  #open(take) {
     if (this.#realtime) {
-      return overPushService(this.#realtime, (socket, channel) => this.#authorize(socket, channel), take);
+      const authorize = (socket_id, channel_name) => this.#post('/v1/realtime/auth', { socket_id, channel_name });
+      return overPushService(this.#realtime, this.#wasOpen, authorize, take);
     }
     const transport = this.#transports[this.#turn % this.#transports.length];
     const open = transport === 'websocket' ? overWebSocket : overEvents;
@@ -203,8 +219,8 @@ class SBClient {
       this.#emit('close', null);
     }
     if (error && !mayPass(error)) {
-      this.#isClosed = true;
       this.#emit('error', error);
+      this.close();
       return;
     }
     // A way that did not work gives way to the other.
@@ -218,27 +234,62 @@ class SBClient {
     }, wait);
   }
 
-  #take({ id, event, data }) {
+  #take(event) {
     this.#listenForSilence();
-    if (event === 'heartbeat') {
-      return;
+    this.#lastEvent = event.id ?? this.#lastEvent;
+    if (event.event === 'hello') {
+      this.#opened(event.data);
+    } else if (event.event !== 'heartbeat' && this.#held) {
+      this.#held.push(event);
+    } else if (event.event !== 'heartbeat') {
+      this.#hand(event);
     }
-    if (event === 'hello') {
-      this.#failures = 0;
-      this.#heartbeat = data.heartbeat ?? this.#heartbeat;
-      this.#lastEvent = data.last_event_id ?? this.#lastEvent;
-      this.#emit('open', data);
-      return;
-    }
-    if (id) {
-      this.#lastEvent = id;
-    }
+  }
+
+  #opened(data) {
+    this.#failures = 0;
+    this.#wasOpen = true;
+    this.#heartbeat = data.heartbeat ?? this.#heartbeat;
+    this.#lastEvent = data.last_event_id ?? this.#lastEvent;
+    this.#emit('open', data);
+  }
+
+  /** Lets nothing pass until something is done, so that what was missed comes before what is new. */
+  #hold(work) {
+    this.#held = [];
+    work.then(() => {
+      const held = this.#held;
+      this.#held = null;
+      // One of them may hold up those behind it.
+      held.forEach(event => (this.#held ? this.#held.push(event) : this.#hand(event)));
+    });
+  }
+
+  #hand({ event, data }) {
     if (event === 'resync') {
-      this.#catchUp().then(() => this.#emit('resync', data));
-      return;
+      this.#hold(this.#catchUp().then(() => this.#emit('resync', data)));
+    } else if (data?.truncated && event.startsWith('message')) {
+      this.#hold(this.#whole(data).then(message => this.#tell(event, message)));
+    } else {
+      this.#tell(event, data);
     }
+  }
+
+  #tell(event, data) {
     if (event !== 'message' || this.#isNew(data)) {
       this.#emit(event, data);
+    }
+  }
+
+  /** A message that was too long for the push service, with its text. */
+  async #whole(message) {
+    const { id, conversation_id } = message;
+    try {
+      const place = { after: String(Number(id) - 1), limit: 1 };
+      const page = await this.#get(`/v1/conversations/${conversation_id}/messages`, place);
+      return page.data.find(found => found.id === id) ?? message;
+    } catch {
+      return message;
     }
   }
 
@@ -247,7 +298,7 @@ class SBClient {
     for (const [conversation, { first, last }] of [...this.#spans]) {
       try {
         let after = String(Math.max(first - 1, last - OVERLAP));
-        while (after) {
+        while (after && !this.#isClosed) {
           const page = await this.#get(`/v1/conversations/${conversation}/messages`, { after });
           for (const message of page.data) {
             if (this.#isNew(message)) {
@@ -256,8 +307,11 @@ class SBClient {
           }
           after = page.next_cursor;
         }
-      } catch {
+      } catch (error) {
         // The handlers of resync hear of it, and may read what they show anew.
+        if (error.status === 0) {
+          return;
+        }
       }
     }
   }
@@ -272,25 +326,31 @@ class SBClient {
     if (this.#known.size > REMEMBERED) {
       this.#known.delete(this.#known.values().next().value);
     }
-    const number = Number(id);
-    const { first, last } = this.#spans.get(conversation_id) ?? { first: number, last: number };
-    this.#spans.set(conversation_id, { first: Math.min(first, number), last: Math.max(last, number) });
+    this.#extend(conversation_id, Number(id), Number(id));
     return true;
   }
 
-  async #authorize(socket_id, channel_name) {
-    return this.#post('/v1/realtime/auth', { socket_id, channel_name });
+  /** Notes from where to where messages of a conversation are known. */
+  #extend(conversation, from, to) {
+    const { first, last } = this.#spans.get(conversation) ?? { first: from, last: to };
+    // The last that is heard of stands last.
+    this.#spans.delete(conversation);
+    this.#spans.set(conversation, { first: Math.min(first, from), last: Math.max(last, to) });
+    if (this.#spans.size > FOLLOWED) {
+      this.#spans.delete(this.#spans.keys().next().value);
+    }
   }
 
   #listenForSilence() {
     clearTimeout(this.#silence);
-    if (!this.#realtime) {
-      this.#silence = setTimeout(() => this.#link?.close(), this.#heartbeat * 2500);
-      this.#silence.unref?.();
-    }
+    this.#silence = setTimeout(() => this.#link?.close(), this.#heartbeat * 2500);
+    this.#silence.unref?.();
   }
 
   #emit(event, data) {
+    if (this.#isClosed) {
+      return;
+    }
     for (const handler of [...(this.#handlers.get(event) ?? [])]) {
       try {
         handler(data);
@@ -334,6 +394,7 @@ function storage() {
 function overWebSocket(endpoint, key, lastEvent, take) {
   const socket = new WebSocket(`${endpoint.replace(/^http/, 'ws')}/v1/events`);
   let wasOpen = false;
+  let end;
   const ended = new Promise(resolve => {
     socket.onopen = () => socket.send(JSON.stringify({ type: 'auth', api_key: key, last_event_id: lastEvent }));
     socket.onmessage = ({ data }) => {
@@ -344,8 +405,15 @@ function overWebSocket(endpoint, key, lastEvent, take) {
     socket.onclose = ({ code, reason }) => {
       resolve({ wasOpen, error: code === 1008 ? new SBError(reason || 'forbidden') : null });
     };
+    end = () => resolve({ wasOpen, error: null });
   });
-  return { ended, close: () => socket.close() };
+  return { ended, close: () => leave(socket, end) };
+}
+
+/** Closes a WebSocket. The other side may be out of reach, and is not waited for. */
+function leave(socket, end) {
+  socket.close();
+  end();
 }
 
 function overEvents(endpoint, key, lastEvent, take) {
@@ -391,43 +459,90 @@ function parsed(block) {
   return fields.event ? { id: fields.id, event: fields.event, data: JSON.parse(fields.data || '{}') } : null;
 }
 
-/** The push service of the realtime integration, which speaks the Pusher Channels protocol. */
-function overPushService({ key, cluster, host, port, tls = true, channels = [] }, authorize, take) {
+/**
+ * The push service of the realtime integration, which speaks the Pusher Channels protocol. It keeps nothing for those who
+ * come back: that they may have missed something is said here.
+ */
+function overPushService({ key, cluster, host, port, tls = true, channels }, isAgain, authorize, take) {
   const place = host ? `${host}${port ? `:${port}` : ''}` : `ws-${cluster || 'mt1'}.pusher.com`;
-  const socket = new WebSocket(`${tls ? 'wss' : 'ws'}://${place}/app/${key}?protocol=7&client=sb&version=1`);
+  const socket = new WebSocket(`${tls ? 'wss' : 'ws'}://${place}/app/${encodeURIComponent(key)}?protocol=7&client=sb&version=1`);
   const send = (event, data) => socket.send(JSON.stringify({ event, data }));
+  const missing = new Set(channels);
   let wasOpen = false;
   let failure = null;
+  let pulse;
+  let end;
+  const fail = error => {
+    failure ??= error;
+    socket.close();
+  };
   const subscribe = async socketId => {
     for (const channel of channels) {
       const isOpen = !/^(private|presence)-/.test(channel);
       send('pusher:subscribe', isOpen ? { channel } : { channel, ...await authorize(socketId, channel) });
     }
   };
+  const open = heartbeat => {
+    wasOpen = true;
+    take({ event: 'hello', data: { heartbeat } });
+    if (isAgain) {
+      take({ event: 'resync', data: {} });
+    }
+  };
+  const presence = (user_id, info, online) => {
+    take({ event: 'presence', data: { user_id, user_type: info?.user_type ?? null, online } });
+  };
+  let heartbeat = HEARTBEAT;
+  const handlers = {
+    'pusher:connection_established': ({ socket_id, activity_timeout }) => {
+      heartbeat = Math.min(activity_timeout || HEARTBEAT, HEARTBEAT);
+      pulse = setInterval(() => send('pusher:ping', {}), heartbeat * 1000);
+      subscribe(socket_id).catch(fail);
+    },
+    'pusher:ping': () => send('pusher:pong', {}),
+    'pusher:subscription_error': data => fail(new SBError('forbidden', data?.error, { status: data?.status })),
+    'pusher_internal:subscription_succeeded': (data, channel) => {
+      // Open is what hears of everything.
+      if (missing.delete(channel) && missing.size === 0) {
+        open(heartbeat);
+      }
+      Object.entries(data?.presence?.hash ?? {}).forEach(([id, info]) => presence(id, info, true));
+    },
+    'pusher_internal:member_added': ({ user_id, user_info }) => presence(user_id, user_info, true),
+    'pusher_internal:member_removed': ({ user_id }) => presence(user_id, null, false),
+  };
   const ended = new Promise(resolve => {
     socket.onmessage = ({ data: text }) => {
-      const { event, data: given } = JSON.parse(text);
-      const data = typeof given === 'string' && given ? JSON.parse(given) : given;
-      if (event === 'pusher:connection_established') {
-        wasOpen = true;
-        take({ event: 'hello', data: {} });
-        subscribe(data.socket_id).catch(error => {
-          failure = error;
-          socket.close();
-        });
-      } else if (event === 'pusher:ping') {
-        send('pusher:pong', {});
-      } else if (!/^pusher/.test(event)) {
+      const { event, channel, data: given } = JSON.parse(text);
+      const data = decoded(given);
+      take({ event: 'heartbeat' });
+      if (Object.hasOwn(handlers, event)) {
+        handlers[event](data, channel);
+      } else if (!/^pusher(_internal)?:/.test(event)) {
         take({ event, data });
       }
     };
-    socket.onclose = ({ code }) => {
+    end = code => {
+      clearInterval(pulse);
       // 4000 to 4099: connecting again would not help.
       const refused = code >= 4000 && code < 4100 ? new SBError('forbidden', `the push service closes with ${code}`) : null;
       resolve({ wasOpen, error: failure ?? refused });
     };
+    socket.onclose = ({ code }) => end(code);
   });
-  return { ended, close: () => socket.close() };
+  return { ended, close: () => leave(socket, end) };
+}
+
+/** Data of the push service: JSON in a text, but whoever triggers an event may send a text of another kind. */
+function decoded(data) {
+  if (typeof data !== 'string' || data === '') {
+    return data;
+  }
+  try {
+    return JSON.parse(data);
+  } catch {
+    return data;
+  }
 }
 
 /** Whether the feed may be open again later. */

@@ -16,6 +16,8 @@ export interface Message {
   last_name: string;
   profile_image: string | null;
   user_type: 'visitor' | 'lead' | 'user' | 'agent' | 'admin' | 'bot';
+  /** There when a push service did not take it whole, and the rest could not be read. */
+  truncated?: true;
 }
 
 /** A conversation in a list: its last message, and its state. */
@@ -89,7 +91,7 @@ export interface Events {
   'user.created': { user_id: string };
   'user.updated': { user_id: string };
   'user.deleted': { user_ids: string[] };
-  resync: { last_event_id: string };
+  resync: { last_event_id?: string };
   open: { heartbeat?: number; last_event_id?: string; agents_online?: boolean };
   close: null;
   error: SBError;
@@ -107,12 +109,15 @@ export interface Options {
     host?: string;
     port?: number;
     tls?: boolean;
+    /** private-user-ID of a user, presence-agents of an agent: there they hear of everything that is theirs to know. */
     channels: string[];
   };
 }
 
 /** Why a request was refused. */
 export class SBError extends Error {
+  constructor(code: string, message?: string, details?: Partial<Pick<SBError, 'status' | 'field' | 'requestId' | 'errors' | 'retryAfter' | 'cause'>>);
+  /** The API's code; unreachable, when there was no answer. */
   code: string;
   status: number;
   field?: string;

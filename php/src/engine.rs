@@ -1,7 +1,9 @@
 //! The few things of the Zend engine that the binding crate does not offer.
 
 use std::ffi::{CStr, CString, c_char, c_int};
+use std::mem::ManuallyDrop;
 
+use ext_php_rs::ffi::{zend_hash_get_current_data_ex, zend_hash_move_forward_ex};
 use ext_php_rs::types::{ZendHashTable, ZendStr, Zval};
 use ext_php_rs::zend::{ExecutorGlobals, ProcessGlobals, SapiGlobals};
 
@@ -42,16 +44,16 @@ pub fn ini(name: &CStr) -> Option<String> {
 
 /// A variable of the global scope, superglobals included.
 pub fn global(name: &str) -> Option<&'static Zval> {
-    if name.starts_with('_') {
-        // With auto_globals_jit PHP fills a superglobal only when it is asked for.
-        let mut key = ZendStr::new(name, false);
-        // SAFETY: the name outlives the call.
-        unsafe { zend_is_auto_global(key.as_mut_ptr()) };
-    }
     // SAFETY: the table of global variables lives as long as the request, and so does what is read from it before
     // control returns to PHP code.
-    let table = unsafe { &*symbols() };
-    let value = table.get(name)?;
+    let find = || unsafe { &*symbols() }.get(name);
+    let value = find().or_else(|| {
+        // With auto_globals_jit PHP fills a superglobal only when it is asked for.
+        let mut key = name.starts_with('_').then(|| ZendStr::new(name, false))?;
+        // SAFETY: the name outlives the call.
+        unsafe { zend_is_auto_global(key.as_mut_ptr()) };
+        find()
+    })?;
     Some(value.indirect().unwrap_or(value).dereference())
 }
 
@@ -109,6 +111,24 @@ pub fn memory_ceiling() -> usize {
     // A negative limit is none.
     let limit = usize::try_from(ProcessGlobals::get().memory_limit).unwrap_or(usize::MAX);
     if memory_used() > limit { usize::MAX } else { limit }
+}
+
+/// Replaces the values of an array, which are numbers, in their order; its keys stay.
+pub fn set_values(array: &mut ZendHashTable, values: impl Iterator<Item = Zval>) {
+    let mut position = 0;
+    for value in values {
+        // SAFETY: the array is alive and nobody else's; what it gives is one of its values, or null behind the last.
+        unsafe {
+            let Some(slot) = zend_hash_get_current_data_ex(array, &raw mut position).as_mut() else {
+                return;
+            };
+            // Beside its value a slot holds which other one follows it under the same hash: that stays.
+            let value = ManuallyDrop::new(value);
+            slot.value = value.value;
+            slot.u1 = value.u1;
+            zend_hash_move_forward_ex(array, &raw mut position);
+        }
+    }
 }
 
 /// A text as PHP has it: shared for none or one byte.

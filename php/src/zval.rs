@@ -10,7 +10,7 @@ use sb::contract::args::{Given, Table, Unreadable};
 use sb::contract::value::{Columns, FailureClass, HostFile, Key, Map, Records, Value};
 
 use crate::classes::{SBChatbotEntity, SBChatbotIntent, SBError, SBValidationError};
-use crate::engine::{memory_ceiling, memory_used, set_text};
+use crate::engine::{memory_ceiling, memory_used, set_text, set_values};
 
 /// Deeper than any structure that is meant, and far from the end of the stack: an array may hold itself.
 const DEPTH: usize = 128;
@@ -149,27 +149,26 @@ fn write_below(ceiling: usize, value: &Value, zval: &mut Zval) {
         Value::List(items) => {
             let mut array = sized(items.len());
             for item in items.iter().take_while(|_| memory_used() <= ceiling) {
-                let mut cell = Zval::new();
-                write_below(ceiling, item, &mut cell);
                 // The only failure is an array of 2^31 items.
-                let _ = array.push(cell);
+                let _ = array.push(written(ceiling, item));
             }
             zval.set_hashtable(array);
         }
         Value::Map(map) => {
             let mut array = sized(map.len());
             for (key, value) in map.iter().take_while(|_| memory_used() <= ceiling) {
-                let mut cell = Zval::new();
-                write_below(ceiling, value, &mut cell);
-                insert(&mut array, key, cell);
+                insert(&mut array, key, written(ceiling, value));
             }
             zval.set_hashtable(array);
         }
-        Value::Record(record) => zval.set_hashtable(rows(record).next().unwrap_or_default()),
+        Value::Record(record) => {
+            let cells = record.cells().iter().map(|cell| written(ceiling, cell));
+            zval.set_hashtable(filled(record.columns(), cells));
+        }
         Value::Records(records) if records.is_empty() => zval.set_hashtable(sized(0)),
         Value::Records(records) => {
             let mut array = sized(records.len());
-            for row in rows(records).take_while(|_| memory_used() <= ceiling) {
+            for row in rows(ceiling, records).take_while(|_| memory_used() <= ceiling) {
                 let _ = array.push(row);
             }
             zval.set_hashtable(array);
@@ -197,51 +196,84 @@ fn insert(array: &mut ZendHashTable, key: &Key, cell: Zval) {
     };
 }
 
-/// A column's name, ready to be a key.
-enum ColumnKey {
-    Shared(&'static ZendStr),
-    Own(ZBox<ZendStr>),
-    Number(i64),
+fn written(ceiling: usize, value: &Value) -> Zval {
+    let mut zval = Zval::new();
+    write_below(ceiling, value, &mut zval);
+    zval
+}
+
+/// An array with a value under each column's name.
+fn filled(columns: &Columns, values: impl Iterator<Item = Zval>) -> ZBox<ZendHashTable> {
+    let mut array = sized(columns.len());
+    match columns {
+        Columns::Static(names) => {
+            for (name, value) in names.iter().zip(values) {
+                let _ = array.insert(ArrayKey::ZendString(shared_key(name.as_bytes())), value);
+            }
+        }
+        Columns::Owned(names) => names
+            .iter()
+            .zip(values)
+            .for_each(|(name, value)| insert(&mut array, name, value)),
+    }
+    array
 }
 
 /// Rows as arrays that share their keys, and a cell with the one above where both hold the same: messages of one
 /// conversation repeat their authors.
-fn rows(records: &Records) -> impl Iterator<Item = ZBox<ZendHashTable>> {
-    let keys: Vec<ColumnKey> = match records.columns() {
-        Columns::Static(names) => names
-            .iter()
-            .map(|name| ColumnKey::Shared(shared_key(name.as_bytes())))
-            .collect(),
-        Columns::Owned(names) => names.iter().map(own_key).collect(),
-    };
-    let mut above: Vec<Option<(&Value, Zval)>> = keys.iter().map(|_| None).collect();
-    records.cells().chunks_exact(keys.len().max(1)).map(move |cells| {
-        let mut row = sized(keys.len());
-        for ((key, cell), above) in keys.iter().zip(cells).zip(&mut above) {
-            let shared = match above {
-                Some((value, zval)) if *value == cell => zval.shallow_clone(),
-                _ => {
-                    let mut zval = Zval::new();
-                    write(cell, &mut zval);
-                    let shared = zval.shallow_clone();
-                    *above = Some((cell, zval));
-                    shared
-                }
-            };
-            let _ = match key {
-                ColumnKey::Shared(key) => row.insert(ArrayKey::ZendString(key), shared),
-                ColumnKey::Own(key) => row.insert(ArrayKey::ZendString(key), shared),
-                ColumnKey::Number(number) => row.insert_at_index(*number, shared),
-            };
-        }
+fn rows(ceiling: usize, records: &Records) -> impl Iterator<Item = ZBox<ZendHashTable>> {
+    let columns = records.columns();
+    // What each row is a copy of: under every name, which column's cell belongs there. Of two columns of one name it is
+    // the last.
+    let numbers = (0..).map(|number| {
+        let mut zval = Zval::new();
+        zval.set_long(number);
+        zval
+    });
+    let pattern = filled(columns, numbers);
+    let places: Vec<usize> = pattern
+        .values()
+        .filter_map(|number| usize::try_from(number.long()?).ok())
+        .collect();
+    let mut above: Vec<Above> = places.iter().map(|_| Above::default()).collect();
+    records.cells().chunks_exact(columns.len().max(1)).map(move |cells| {
+        let mut row = pattern.clone();
+        let cells = places.iter().filter_map(|place| cells.get(*place));
+        set_values(
+            &mut row,
+            cells.zip(&mut above).map(|(cell, above)| above.share(ceiling, cell)),
+        );
         row
     })
 }
 
-fn own_key(name: &Key) -> ColumnKey {
-    match name {
-        Key::Int(number) => ColumnKey::Number(*number),
-        Key::Text(text) => ColumnKey::Own(ZendStr::new(text, false)),
+/// The cell above, while the cells of its column are still compared with it.
+#[derive(Default)]
+struct Above<'a> {
+    cell: Option<(&'a Value, Zval)>,
+    differences: u8,
+}
+
+impl<'a> Above<'a> {
+    /// After so many cells in a row that differ from the one above, a column is one of which each is another.
+    const PATIENCE: u8 = 4;
+
+    fn share(&mut self, ceiling: usize, cell: &'a Value) -> Zval {
+        // Those for which nothing is allocated need no sharing.
+        let is_small = !matches!(cell, Value::Bytes(text) if text.len() > 1);
+        if is_small || self.differences == Self::PATIENCE {
+            return written(ceiling, cell);
+        }
+        if let Some((above, zval)) = &self.cell
+            && *above == cell
+        {
+            self.differences = 0;
+            return zval.shallow_clone();
+        }
+        self.differences += 1;
+        let zval = written(ceiling, cell);
+        self.cell = Some((cell, zval.shallow_clone()));
+        zval
     }
 }
 

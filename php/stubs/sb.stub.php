@@ -1923,6 +1923,8 @@ function sb_automations_run($automation, $validate = false) {}
  *
  * @param mixed $object the value
  * @return bool
+ * @phpstan-assert-if-true SBError $object
+ * @psalm-assert-if-true SBError $object
  */
 function sb_is_error($object) {}
 

@@ -1,11 +1,9 @@
 //! Attachments of messages: `[name, link]` pairs of files that are already uploaded.
 
 use crate::contract::args::{Argument, Items};
-use crate::contract::error::{Code, Error, Result};
+use crate::contract::error::{Code, Result};
 use crate::contract::{Key, Value, json};
-
-/// What the column holds.
-const LIMIT: usize = 65_535;
+use crate::functions::columns::{self, check_bytes};
 
 /// The attachments as they are stored: JSON, or an empty text for none, which other readers of the table test for.
 pub(super) fn stored(attachments: Items) -> Result<String> {
@@ -14,11 +12,8 @@ pub(super) fn stored(attachments: Items) -> Result<String> {
         return Ok(String::new());
     }
     let text = json::encode(&Value::List(pairs));
-    if text.len() > LIMIT {
-        Err(Error::too_long("attachments", "65535 bytes"))
-    } else {
-        Ok(text)
-    }
+    check_bytes("attachments", &text, columns::TEXT)?;
+    Ok(text)
 }
 
 /// The attachments as pairs of texts.

@@ -6,6 +6,7 @@ mod automations;
 pub mod catalog;
 mod chatbot;
 mod cms;
+mod columns;
 mod conversation_link;
 pub(crate) mod conversations;
 mod database;

@@ -1,9 +1,9 @@
 //! The settings map of the installation, typed: row `settings` of `sb_settings`, id → `[value, control type]`.
 
 use std::cell::RefCell;
-use std::collections::HashMap;
 use std::rc::Rc;
 
+use rustc_hash::FxHashMap;
 use secrecy::SecretString;
 
 use crate::contract::args::Argument;
@@ -14,7 +14,7 @@ use crate::contract::value::{Key, Map, Value};
 #[derive(Debug, Default)]
 pub struct Settings {
     map: Map,
-    places: HashMap<Vec<u8>, Place>,
+    places: FxHashMap<Vec<u8>, Place>,
 }
 
 /// Where a setting lies in the map: its own position, and as a child of a multi-input its position among the children.
@@ -26,7 +26,7 @@ struct Place {
 
 impl Settings {
     fn new(map: Map) -> Self {
-        let mut places = HashMap::new();
+        let mut places = FxHashMap::default();
         let mut add = |id: &Key, setting, child| {
             let id = id.to_text().into_owned().into_bytes();
             places.entry(id).or_insert(Place { setting, child });

@@ -8,6 +8,7 @@ use std::cell::{OnceCell, RefCell};
 use std::io;
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
+use std::time::{Duration, Instant};
 
 use super::crypto;
 use super::db::{Endpoint, Settings};
@@ -16,12 +17,27 @@ use crate::contract::error::Result;
 /// How many followers of one database are woken on a machine. More only look by themselves.
 const PLACES: u8 = 8;
 
+/// How long a place that was empty is taken to be so. Whoever comes to one begins by looking, and looks by itself then.
+const EMPTY_FOR: Duration = Duration::from_millis(100);
+
 /// Wakes the followers.
 #[derive(Default)]
 pub struct Wake {
     socket: OnceCell<Option<UnixDatagram>>,
-    /// The places of the database that was written to last.
-    known: RefCell<(String, Vec<SocketAddr>)>,
+    known: RefCell<Option<Known>>,
+}
+
+/// The places of the database that was written to last.
+struct Known {
+    database: Settings,
+    places: Vec<Place>,
+    /// When all of them were tried.
+    tried: Instant,
+}
+
+struct Place {
+    address: SocketAddr,
+    is_taken: bool,
 }
 
 impl Wake {
@@ -30,14 +46,44 @@ impl Wake {
         let Some(socket) = self.socket.get_or_init(socket) else {
             return;
         };
-        let name = name(database);
         let mut known = self.known.borrow_mut();
-        if known.0 != name {
-            *known = (name.clone(), addresses(&name).collect());
+        let known = match known.as_mut() {
+            Some(known) if known.database == *database => {
+                if known.tried.elapsed() >= EMPTY_FOR {
+                    known.try_all();
+                }
+                known
+            }
+            _ => known.insert(Known::of(database)),
+        };
+        for place in known.places.iter_mut().filter(|place| place.is_taken) {
+            place.is_taken = match socket.send_to_addr(&[], &place.address) {
+                Ok(_) => true,
+                // Whoever is awake already needs no second sign.
+                Err(error) => error.kind() == io::ErrorKind::WouldBlock,
+            };
         }
-        for address in &known.1 {
-            // Most places are empty, and a follower that is awake already needs no second sign.
-            let _ = socket.send_to_addr(&[], address);
+    }
+}
+
+impl Known {
+    fn of(database: &Settings) -> Self {
+        let places = addresses(&name(database)).map(|address| Place {
+            address,
+            is_taken: true,
+        });
+        Self {
+            places: places.collect(),
+            database: database.clone(),
+            tried: Instant::now(),
+        }
+    }
+
+    /// Most places are empty, and may be taken by now.
+    fn try_all(&mut self) {
+        self.tried = Instant::now();
+        for place in &mut self.places {
+            place.is_taken = true;
         }
     }
 }
@@ -107,8 +153,17 @@ mod tests {
         }
         let waits = |socket: &UnixDatagram| socket.recv(&mut [0; 1]).unwrap_err().kind() == io::ErrorKind::WouldBlock;
         assert!(followers.iter().all(waits) && waits(&stranger));
+        // Whoever comes to a place that was empty is found there after a while.
+        let late = listen(&own).unwrap();
+        let tried = |when| wake.known.borrow_mut().as_mut().unwrap().tried = when;
+        tried(Instant::now() + EMPTY_FOR * 100);
+        wake.ring(&own);
+        assert!(waits(&late));
+        tried(Instant::now().checked_sub(EMPTY_FOR).unwrap());
+        wake.ring(&own);
+        assert_eq!(late.recv(&mut room).unwrap(), 0);
         // A place is free again when its follower has gone.
-        drop(followers);
+        drop((followers, late));
         let again: Vec<_> = (0..PLACES).map(|_| listen(&own).unwrap()).collect();
         assert_eq!(listen(&own).unwrap_err().kind(), io::ErrorKind::AddrInUse);
         drop(again);

@@ -1,6 +1,6 @@
 //! A real server of the realtime protocol, and browsers that are connected to it.
 //!
-//! The server is sockudo, which `make realtime-server` builds once.
+//! The server is sockudo, which `make realtime-server` builds once, or what stands in for it.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader};
@@ -25,37 +25,58 @@ pub const ID: &str = "app-id";
 pub const KEY: &str = "app-key";
 pub const SECRET: &str = "app-secret";
 
+/// Runs programs in Node.js.
+const NODE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/support/node_sdk");
+
 /// How long anything may take.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// A running server.
 pub struct RealtimeServer {
+    program: Option<PathBuf>,
     process: Child,
     port: u16,
 }
 
 impl RealtimeServer {
-    /// Starts it; `None`, with a word about it, where it is not built.
-    pub fn start() -> Option<Self> {
+    /// Starts a real one; `None`, with a word about it, where it is not built.
+    pub fn real() -> Option<Self> {
         let target =
             std::env::var("CARGO_TARGET_DIR").unwrap_or_else(|_| concat!(env!("CARGO_MANIFEST_DIR"), "/target").into());
         let program = PathBuf::from(target).join("tools/bin/sockudo");
-        if !program.exists() {
-            #[allow(clippy::print_stderr, reason = "a test that tries nothing says so")]
-            {
-                eprintln!(
-                    "not tried: {} is not there; make realtime-server builds it",
-                    program.display()
-                );
-            }
-            return None;
+        if program.exists() {
+            return Some(Self::start(Some(program)));
         }
+        #[allow(clippy::print_stderr, reason = "a test that tries less says so")]
+        {
+            eprintln!(
+                "tried against a stand-in only: {} is not there; make realtime-server builds it",
+                program.display()
+            );
+        }
+        None
+    }
+
+    /// Starts one that stands in for it.
+    pub fn stand_in() -> Self {
+        // What it needs may have to be installed, which takes its time.
+        assert!(Command::new(NODE).args(["-e", "0"]).status().unwrap().success());
+        Self::start(None)
+    }
+
+    fn start(program: Option<PathBuf>) -> Self {
         let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-        let process = Command::new(program)
-            .env_clear()
-            .envs([
+        let process = Self::spawn(program.as_ref(), port);
+        Self { program, process, port }
+    }
+
+    fn spawn(program: Option<&PathBuf>, port: u16) -> Child {
+        let port_text = port.to_string();
+        let mut command = if let Some(program) = program {
+            let mut command = Command::new(program);
+            command.env_clear().envs([
                 ("HOST", "127.0.0.1"),
-                ("PORT", &port.to_string()),
+                ("PORT", &port_text),
                 ("METRICS_ENABLED", "false"),
                 ("QUEUE_DRIVER", "memory"),
                 ("SOCKUDO_DEFAULT_APP_ENABLED", "true"),
@@ -63,20 +84,42 @@ impl RealtimeServer {
                 ("SOCKUDO_DEFAULT_APP_KEY", KEY),
                 ("SOCKUDO_DEFAULT_APP_SECRET", SECRET),
                 ("SOCKUDO_DEFAULT_APP_MAX_EVENT_PAYLOAD_IN_KB", "10"),
-            ])
+            ]);
+            command
+        } else {
+            let mut command = Command::new(NODE);
+            command
+                .arg(concat!(
+                    env!("CARGO_MANIFEST_DIR"),
+                    "/tests/support/realtime_server.cjs"
+                ))
+                .args([&port_text, ID, KEY, SECRET]);
+            command
+        };
+        let process = command
             .current_dir(std::env::temp_dir())
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .spawn()
             .unwrap();
-        let server = Self { process, port };
         let started = Instant::now();
         while TcpStream::connect(("127.0.0.1", port)).is_err() {
             assert!(started.elapsed() < PATIENCE, "the realtime server does not start");
             std::thread::sleep(Duration::from_millis(20));
         }
-        Some(server)
+        process
+    }
+
+    /// Ends it, and everyone's connection with it.
+    pub fn stop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+
+    /// Starts it again where it was.
+    pub fn start_again(&mut self) {
+        self.process = Self::spawn(self.program.as_ref(), self.port);
     }
 
     #[allow(clippy::unused_self, reason = "where it is is its own affair")]
@@ -91,8 +134,7 @@ impl RealtimeServer {
 
 impl Drop for RealtimeServer {
     fn drop(&mut self) {
-        let _ = self.process.kill();
-        let _ = self.process.wait();
+        self.stop();
     }
 }
 
@@ -106,7 +148,7 @@ pub struct Browsers {
 impl Browsers {
     /// Opens them. Each is `NAME=API-KEY=CHANNEL,CHANNEL…`.
     pub fn open(server: &RealtimeServer, endpoint: &str, people: &[&str]) -> Self {
-        let mut process = Command::new(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/support/node_sdk"))
+        let mut process = Command::new(NODE)
             .arg(concat!(
                 env!("CARGO_MANIFEST_DIR"),
                 "/tests/support/realtime_client.cjs"

@@ -23,6 +23,9 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// The program of a customer-support chat installation.
 #[derive(Parser)]
 #[command(name = "sb", version, arg_required_else_help = true)]

@@ -16,6 +16,11 @@ pub trait Field: Sized {
     /// What it may hold, as a JSON Schema.
     fn schema() -> Json;
 
+    /// What it may hold in an address, where everything is text.
+    fn parameter() -> Json {
+        Self::schema()
+    }
+
     /// Reads it; else the code and the sentence of what is wrong.
     fn read(value: Value) -> Result<Self, (&'static str, String)>;
 
@@ -30,8 +35,8 @@ pub trait Fields: Sized {
     /// Reads all of them, or says everything that is wrong.
     fn read(given: Map) -> Result<Self, Failure>;
 
-    /// Name, documentation, schema and whether it is required, of each.
-    fn described() -> Vec<(&'static str, String, Json, bool)>;
+    /// All of them.
+    fn described() -> Vec<Described>;
 
     /// The schema of a body.
     // Assigning by index adds an entry to an object, and this one is made here.
@@ -39,24 +44,41 @@ pub trait Fields: Sized {
     fn schema() -> Json {
         let mut properties = serde_json::Map::new();
         let mut required = Vec::new();
-        for (name, doc, schema, is_required) in Self::described() {
-            let mut schema = if is_required {
-                required.push(name);
-                schema
+        for field in Self::described() {
+            let mut schema = if field.is_required {
+                required.push(field.name);
+                field.schema
             } else {
-                json!({"anyOf": [schema, {"type": "null"}]})
+                json!({"anyOf": [field.schema, {"type": "null"}]})
             };
-            schema["description"] = doc.into();
-            properties.insert(name.to_owned(), schema);
+            schema["description"] = field.doc.into();
+            properties.insert(field.name.to_owned(), schema);
         }
         json!({"type": "object", "properties": properties, "required": required})
     }
 
     /// The parameters of an address.
     fn parameters() -> Vec<Json> {
-        let parameter = |(name, doc, schema, is_required): (&str, String, Json, bool)| json!({"name": name, "in": "query", "description": doc, "required": is_required, "schema": schema});
+        let parameter = |field: Described| {
+            json!({"name": field.name, "in": "query", "description": field.doc, "required": field.is_required,
+                "schema": field.parameter})
+        };
         Self::described().into_iter().map(parameter).collect()
     }
+}
+
+/// A field, as the description of the API has it.
+pub struct Described {
+    /// Its name.
+    pub name: &'static str,
+    /// What it is.
+    pub doc: String,
+    /// What it may hold in a body.
+    pub schema: Json,
+    /// What it may hold in an address.
+    pub parameter: Json,
+    /// Whether it must be there.
+    pub is_required: bool,
 }
 
 /// Declares a set of fields. Their documentation is that of the API.
@@ -77,13 +99,14 @@ macro_rules! fields {
                 }
             }
 
-            fn described() -> Vec<(&'static str, String, serde_json::Value, bool)> {
-                vec![$((
-                    stringify!($field),
-                    [$($doc),*].map(str::trim).join(" "),
-                    <$type as $crate::doors::api::fields::Field>::schema(),
-                    <$type as $crate::doors::api::fields::Field>::IS_REQUIRED,
-                )),*]
+            fn described() -> Vec<$crate::doors::api::fields::Described> {
+                vec![$($crate::doors::api::fields::Described {
+                    name: stringify!($field),
+                    doc: [$($doc),*].map(str::trim).join(" "),
+                    schema: <$type as $crate::doors::api::fields::Field>::schema(),
+                    parameter: <$type as $crate::doors::api::fields::Field>::parameter(),
+                    is_required: <$type as $crate::doors::api::fields::Field>::IS_REQUIRED,
+                }),*]
             }
         }
     };
@@ -127,6 +150,10 @@ impl<T: Field> Field for Option<T> {
         T::schema()
     }
 
+    fn parameter() -> Json {
+        T::parameter()
+    }
+
     fn read(value: Value) -> Result<Self, (&'static str, String)> {
         T::read(value).map(Some)
     }
@@ -140,10 +167,11 @@ macro_rules! id_fields {
     ($($id:ty)*) => { $(
         impl Field for $id {
             fn schema() -> Json {
-                json!({"oneOf": [
-                    {"type": "string", "pattern": "^[0-9]{1,10}$"},
-                    {"type": "integer", "minimum": 1, "maximum": i32::MAX},
-                ]})
+                json!({"oneOf": [Self::parameter(), {"type": "integer", "minimum": 1, "maximum": i32::MAX}]})
+            }
+
+            fn parameter() -> Json {
+                json!({"type": "string", "pattern": "^[0-9]{1,10}$"})
             }
 
             fn read(value: Value) -> Result<Self, (&'static str, String)> {

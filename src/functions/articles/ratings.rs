@@ -3,22 +3,19 @@
 use std::collections::BTreeMap;
 
 use crate::contract::args::Items;
-use crate::contract::error::{Code, Error, Result};
+use crate::contract::error::{Code, Result};
 use crate::contract::{Argument, Key, Map, Value};
+use crate::functions::columns::{self, check_characters};
 use crate::functions::events::{Event, Followers};
 use crate::platform::Context;
 use crate::platform::db::OnUnknown;
 
 const RATINGS: &str = "article-ratings";
 
-/// What an id may have: that of a column it could stand in.
-const ID_LIMIT: usize = 191;
-
 /// Adds a rating to an article, or gives its ratings.
 pub(super) async fn article_ratings(cx: &Context<'_>, article_id: String, rating: Value) -> Result<Value> {
-    if article_id.chars().nth(ID_LIMIT).is_some() {
-        return Err(Error::too_long("article_id", "191 characters"));
-    }
+    // That of a column it could stand in.
+    check_characters("article_id", &article_id, columns::SHORT)?;
     let key = Key::from(article_id);
     if Option::<i64>::from_value(rating.clone()) == Some(None) {
         let stored = cx.stored(RATINGS).await?.unwrap_or_default();

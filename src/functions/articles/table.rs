@@ -11,6 +11,7 @@ use super::saving::Saved;
 use super::{Article, Sought, Wanted};
 use crate::contract::error::{Error, Result};
 use crate::contract::language::Language;
+use crate::functions::columns::{self, check_bytes, check_characters};
 use crate::params;
 use crate::platform::Context;
 use crate::platform::db::{Builder, Param, Transaction, containing};
@@ -62,8 +63,6 @@ const OVERWRITE: &str = "
         update_time = IF(content <=> VALUES(content), update_time, VALUES(update_time)), content = VALUES(content)";
 
 /// What the columns hold.
-const TEXT_LIMIT: usize = 191;
-const CONTENT_LIMIT: usize = 65_535;
 const LANGUAGE_LIMIT: usize = 2;
 
 /// How many rows one statement carries: few enough for the packets of any server.
@@ -169,13 +168,9 @@ pub(super) fn check(saved: &Saved) -> Result<()> {
             ("link", &article.link),
             ("categories", &category),
         ] {
-            if text.chars().nth(TEXT_LIMIT).is_some() {
-                return Err(Error::too_long(name, "191 characters"));
-            }
+            check_characters(name, text, columns::SHORT)?;
         }
-        if article.content.len() > CONTENT_LIMIT {
-            return Err(Error::too_long("content", "65535 bytes"));
-        }
+        check_bytes("content", &article.content, columns::TEXT)?;
     }
     match saved
         .translations
@@ -258,7 +253,7 @@ async fn insert(transaction: &mut Transaction<'_>, rows: Vec<New<'_>>, now: Naiv
 impl New<'_> {
     fn params(&self, now: NaiveDateTime) -> Vec<Param> {
         let filled = |text: String| Some(text).filter(|text| !text.is_empty());
-        let slug: String = slug(&self.article.title).chars().take(TEXT_LIMIT).collect();
+        let slug: String = slug(&self.article.title).chars().take(columns::SHORT).collect();
         params![
             self.id,
             &self.article.title,

@@ -3,9 +3,7 @@
 use crate::contract::value::at;
 use crate::contract::{Key, Map, Value, json};
 use crate::functions::attachments::is_link;
-
-/// What the columns of a message hold, in bytes.
-const LIMIT: usize = 65_535;
+use crate::functions::columns;
 
 /// More attachments than this are no message for people.
 const ATTACHMENTS: usize = 50;
@@ -87,7 +85,7 @@ impl Reply {
     pub(super) fn payload(&self, source: &Value) -> Map {
         let mut payload = self.extra.clone();
         payload.insert("chatbot".into(), source.clone());
-        if json::encode(&Value::Map(payload.clone())).len() > LIMIT {
+        if json::encode(&Value::Map(payload.clone())).len() > columns::TEXT {
             payload.retain(|key, _| *key == Key::from("chatbot") || *key == Key::from("event"));
         }
         payload
@@ -337,13 +335,13 @@ impl Reply {
 
     /// Cuts off what the columns do not hold.
     fn cut(&mut self) {
-        let mut end = self.text.len().min(LIMIT);
+        let mut end = self.text.len().min(columns::TEXT);
         while !self.text.is_char_boundary(end) {
             end -= 1;
         }
         self.text.truncate(end);
         self.attachments.truncate(ATTACHMENTS);
-        while json::encode(&Value::List(self.attachments.clone())).len() > LIMIT {
+        while json::encode(&Value::List(self.attachments.clone())).len() > columns::TEXT {
             self.attachments.pop();
         }
     }

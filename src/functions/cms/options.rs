@@ -6,6 +6,7 @@ use super::site::Zone;
 use crate::contract::args::utf8;
 use crate::contract::error::{Error, Result};
 use crate::contract::{Map, Value};
+use crate::functions::columns::check_characters;
 use crate::params;
 use crate::platform::Context;
 use crate::platform::cms::Cms;
@@ -137,9 +138,7 @@ pub(super) async fn update_option(cx: &Context<'_>, name: String, value: Value) 
             expected: "the name of an option",
         });
     }
-    if name.chars().nth(NAME_LIMIT).is_some() {
-        return Err(Error::too_long("name", "191 characters"));
-    }
+    check_characters("name", name, NAME_LIMIT)?;
     let cms = super::open(cx).await?;
     if value == Value::Bool(false) {
         // False is also what a missing option reads as: the system makes no row for it.

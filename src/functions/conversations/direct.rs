@@ -2,13 +2,14 @@
 
 use super::opening::{NewConversation, open};
 use super::platforms::{self, Platform};
-use super::sending::{NewMessage, TEXT_LIMIT, send};
+use super::sending::{NewMessage, send};
 use crate::contract::args::{Argument, Items, Recipients, StatusCode};
 use crate::contract::error::{Code, Error, Result};
 use crate::contract::ids::{ConversationId, UserId};
 use crate::contract::language::Language;
 use crate::contract::status::{ConversationStatus, UserType};
 use crate::contract::value::{Key, Map};
+use crate::functions::columns::{self, check_bytes};
 use crate::functions::deliveries;
 use crate::functions::formatting::escaped;
 use crate::functions::notify::{Answering, Email, Outbox, Side, Thread, as_html, people};
@@ -103,9 +104,7 @@ pub(super) async fn direct_message(
     if message.trim().is_empty() {
         return Err(Code::EmptyMessage.into());
     }
-    if message.len() > TEXT_LIMIT {
-        return Err(Error::too_long("message", "65535 bytes"));
-    }
+    check_bytes("message", &message, columns::TEXT)?;
     let direct = Direct::of(cx, message).await?;
     let letter = match subject {
         Some(subject) => Some(Letter::of(cx, &direct, subject).await?),

@@ -1,11 +1,12 @@
 //! Changing and deleting messages that are sent.
 
-use super::sending::{TEXT_LIMIT, stored_payload};
+use super::sending::stored_payload;
 use crate::contract::args::{Argument, Items};
-use crate::contract::error::{Code, Error, Result};
+use crate::contract::error::{Code, Result};
 use crate::contract::ids::{ConversationId, MessageId, UserId};
 use crate::contract::{Map, Value, json};
 use crate::functions::attachments;
+use crate::functions::columns::{self, check_bytes};
 use crate::functions::events::{Event, Followers};
 use crate::params;
 use crate::platform::Context;
@@ -46,9 +47,7 @@ impl Change {
     /// What is given, when it can be stored.
     pub(super) fn of(text: Option<String>, attachments: Items, payload: Map) -> Result<Self> {
         let given = |text: String| Some(text).filter(|text| !text.is_empty());
-        if text.as_ref().is_some_and(|text| text.len() > TEXT_LIMIT) {
-            return Err(Error::too_long("message", "65535 bytes"));
-        }
+        check_bytes("message", text.as_deref().unwrap_or_default(), columns::TEXT)?;
         Ok(Self {
             text,
             attachments: given(attachments::stored(attachments)?),

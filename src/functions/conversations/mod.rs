@@ -22,11 +22,11 @@ pub(crate) use editing::mark;
 pub(crate) use inbox::{Filter, Statuses, conversations_before};
 pub(crate) use opening::{NewConversation, get_last_conversation_id_or_create, open};
 pub(crate) use reading::messages_after;
-pub(crate) use sending::{Done, Joined, NewMessage, Once, Sent, TEXT_LIMIT, send, send_once};
+pub(crate) use sending::{Done, Joined, NewMessage, Once, Sent, send, send_once};
 
+use crate::contract::Map;
 use crate::contract::args::{Department, Items, Page, Recipients, Several, Since, StatusCode};
 use crate::contract::ids::{ConversationId, MessageId, UserId};
-use crate::contract::{Error, Map, Result};
 use crate::functions;
 use crate::functions::formatting;
 
@@ -446,13 +446,4 @@ functions! {
     ///
     /// @param $message the message
     pure fn sb_clear_text_formatting(message: String) -> "string" => formatting::clear_text_formatting;
-}
-
-/// Refuses a text that its column could not hold whole.
-fn check_length(name: &str, text: &str, limit: usize) -> Result<()> {
-    if text.chars().nth(limit).is_some() {
-        Err(Error::too_long(name, &format!("{limit} characters")))
-    } else {
-        Ok(())
-    }
 }

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use super::access;
 use super::changing::lock;
-use super::sending::TEXT_LIMIT;
 use crate::contract::args::{Argument, Items};
-use crate::contract::error::{Code, Error, Result};
+use crate::contract::error::{Code, Result};
 use crate::contract::ids::{ConversationId, UserId};
 use crate::contract::{Key, Value};
+use crate::functions::columns::{self, check_bytes, check_characters};
 use crate::functions::events::{Event, Followers};
 use crate::params;
 use crate::platform::Context;
@@ -51,12 +51,8 @@ pub(super) async fn add_note(
     if message.is_empty() {
         return Err(Code::EmptyMessage.into());
     }
-    if message.len() > TEXT_LIMIT {
-        return Err(Error::too_long("message", "65535 bytes"));
-    }
-    if name.chars().nth(NAME_LIMIT).is_some() {
-        return Err(Error::too_long("name", "201 characters"));
-    }
+    check_bytes("message", &message, columns::TEXT)?;
+    check_characters("name", &name, NAME_LIMIT)?;
     let row = row_of(conversation_id);
     let restricted_to = cx.restricted_user().await?;
     let followers = Followers::of(cx).await?;

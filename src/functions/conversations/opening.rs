@@ -2,13 +2,13 @@
 
 use chrono::NaiveDateTime;
 
-use super::check_length;
 use crate::contract::args::{Department, StatusCode};
 use crate::contract::error::{Code, Error, Result};
 use crate::contract::ids::{ConversationId, UserId};
 use crate::contract::status::ConversationStatus;
 use crate::contract::value::Columns;
 use crate::contract::{Records, Value, json};
+use crate::functions::columns::{self, check_characters};
 use crate::functions::events::{Event, Followers};
 use crate::params;
 use crate::platform::Context;
@@ -102,9 +102,13 @@ pub(crate) async fn open(
     conversation: NewConversation,
     once: Option<(Repeatable, u16)>,
 ) -> Result<Value> {
-    check_length("title", &conversation.title, 191)?;
-    check_length("source", conversation.source.as_deref().unwrap_or_default(), 2)?;
-    check_length("extra", conversation.extra.as_deref().unwrap_or_default(), 191)?;
+    check_characters("title", &conversation.title, columns::SHORT)?;
+    check_characters("source", conversation.source.as_deref().unwrap_or_default(), 2)?;
+    check_characters(
+        "extra",
+        conversation.extra.as_deref().unwrap_or_default(),
+        columns::SHORT,
+    )?;
     let followers = Followers::of(cx).await?;
     let now = cx.now();
     // One that names itself finds out when its answer is kept whether it was stored before.

@@ -1,11 +1,11 @@
 //! Messages to the team-messaging workspace, in which every user has a channel.
 
-use super::sending::TEXT_LIMIT;
 use crate::contract::args::Items;
 use crate::contract::error::{Code, Error, Result};
 use crate::contract::ids::{ConversationId, UserId};
 use crate::contract::{Argument, Value};
 use crate::functions::attachments::{is_link, links};
+use crate::functions::columns::{self, check_bytes};
 use crate::functions::users::teamchat_agents;
 use crate::params;
 use crate::platform::{Context, crypto};
@@ -68,9 +68,7 @@ pub(super) async fn send_teamchat_message(
     if message.text.trim().is_empty() && message.links.is_empty() {
         return Err(Code::EmptyMessage.into());
     }
-    if message.text.len() > TEXT_LIMIT {
-        return Err(Error::too_long("message", "65535 bytes"));
-    }
+    check_bytes("message", &message.text, columns::TEXT)?;
     let department = match conversation_id {
         Some(conversation) => department(cx, conversation).await?,
         None => None,

@@ -2,11 +2,12 @@
 
 use super::{Notification, Notifier, Recipients};
 use crate::contract::args::{Argument, Items};
-use crate::contract::error::{Code, Error, Result};
+use crate::contract::error::{Code, Result};
 use crate::contract::ids::{ConversationId, UserId};
 use crate::contract::value::at;
 use crate::contract::{Map, Value};
 use crate::functions::attachments::links;
+use crate::functions::columns::{self, check_bytes};
 use crate::functions::notify::Author;
 use crate::params;
 use crate::platform::Context;
@@ -17,9 +18,6 @@ const PLACE: &str = "
     SELECT user_id, agent_id, department
     FROM sb_conversations
     WHERE id = ?";
-
-/// What a message and what stands below it may have.
-const TEXT_LIMIT: usize = 65_535;
 
 /// What takes the place of the message may be several of them.
 const EMAIL_LIMIT: usize = 1_048_576;
@@ -45,9 +43,9 @@ pub(super) async fn send_agents_notifications(
     if message.is_empty() && attachments.is_empty() && instead.is_none() {
         return Err(Code::EmptyMessage.into());
     }
-    check_length("message", &message, TEXT_LIMIT)?;
-    check_length("bottom_message", &bottom, TEXT_LIMIT)?;
-    check_length("email", instead.as_deref().unwrap_or_default(), EMAIL_LIMIT)?;
+    check_bytes("message", &message, columns::TEXT)?;
+    check_bytes("bottom_message", &bottom, columns::TEXT)?;
+    check_bytes("email", instead.as_deref().unwrap_or_default(), EMAIL_LIMIT)?;
     let (agent, department) = match conversation_id {
         Some(conversation) => place(cx, conversation).await?,
         None => (None, None),
@@ -111,11 +109,4 @@ fn who(record: &Map) -> (Option<UserId>, Option<Author>) {
         image: text("profile_image").to_owned(),
     };
     (id, Some(author).filter(|author| !author.name.is_empty()))
-}
-
-fn check_length(name: &str, text: &str, limit: usize) -> Result<()> {
-    if text.len() > limit {
-        return Err(Error::too_long(name, &format!("{limit} bytes")));
-    }
-    Ok(())
 }

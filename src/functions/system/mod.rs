@@ -29,6 +29,7 @@ functions! {
     /// Says whether a value is an SBError.
     ///
     /// @param $object the value
+    /// @assert-if-true SBError $object
     pure fn sb_is_error(object: Value) -> "bool" => is_error;
 
     /// Says whether a value is an SBValidationError or one of the library's validation codes, such as duplicate-email.

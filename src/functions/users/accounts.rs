@@ -7,6 +7,7 @@ use crate::contract::error::{Code, Error, Result};
 use crate::contract::ids::UserId;
 use crate::contract::status::UserType;
 use crate::contract::{Key, Map, Value};
+use crate::functions::columns::{self, check_bytes, check_characters};
 use crate::functions::events::{Event, Followers};
 use crate::params;
 use crate::platform::Context;
@@ -45,10 +46,6 @@ pub(super) const DUPLICATE: u16 = 1062;
 
 /// Characters that a name column holds, and a stored hash.
 pub(super) const NAME_LIMIT: usize = 100;
-/// Characters that an e-mail, image, slug or detail-name column holds.
-pub(super) const TEXT_LIMIT: usize = 191;
-/// Bytes that a detail's value holds.
-const VALUE_LIMIT: usize = 65_535;
 
 /// The slug whose value makes a visitor a lead.
 const PHONE: &str = "phone";
@@ -151,7 +148,7 @@ impl Newcomer {
             first_name: short(first_name),
             last_name: short(last_name),
             password: None,
-            email: Some(fitting("email", email.to_owned(), TEXT_LIMIT)?),
+            email: Some(fitting("email", email.to_owned(), columns::SHORT)?),
             profile_image: String::new(),
             user_type: UserType::Lead,
             department: None,
@@ -335,7 +332,7 @@ impl Account {
                 .transpose()
         };
         let (first_name, last_name) = (text("first_name", NAME_LIMIT)?, text("last_name", NAME_LIMIT)?);
-        let (profile_image, user_type) = (text("profile_image", TEXT_LIMIT)?, text("user_type", usize::MAX)?);
+        let (profile_image, user_type) = (text("profile_image", columns::SHORT)?, text("user_type", usize::MAX)?);
         let email = given::<String>(&mut settings, "email")?.map(|email| email.trim().to_owned());
         if email.iter().any(|email| email.contains(char::is_control)) {
             // The table's collation does not see them, and a line break would end a mail header.
@@ -344,7 +341,7 @@ impl Account {
                 message: "email contains a control character".into(),
             });
         }
-        let email = email.map(|email| fitting("email", email, TEXT_LIMIT)).transpose()?;
+        let email = email.map(|email| fitting("email", email, columns::SHORT)).transpose()?;
         let password = given::<Bytes>(&mut settings, "password")?.filter(|Bytes(password)| !password.is_empty());
         let department = settings
             .get(&Key::from("department"))
@@ -448,11 +445,9 @@ fn checked(details: Vec<Detail>) -> Result<Vec<Detail>> {
     let named = details.into_iter().filter(|detail| !detail.slug.is_empty());
     named
         .map(|Detail { slug, name, value }| {
-            if value.len() > VALUE_LIMIT {
-                return Err(Error::too_long(&slug, "65535 bytes"));
-            }
-            let slug = fitting("the slug of a detail", slug, TEXT_LIMIT)?;
-            let name = fitting("the name of a detail", name, TEXT_LIMIT)?;
+            check_bytes(&slug, &value, columns::TEXT)?;
+            let slug = fitting("the slug of a detail", slug, columns::SHORT)?;
+            let name = fitting("the name of a detail", name, columns::SHORT)?;
             Ok(Detail { slug, name, value })
         })
         .collect()
@@ -460,9 +455,7 @@ fn checked(details: Vec<Detail>) -> Result<Vec<Detail>> {
 
 /// A text that its column holds whole.
 fn fitting(name: &str, text: String, limit: usize) -> Result<String> {
-    if limit != usize::MAX && text.chars().nth(limit).is_some() {
-        return Err(Error::too_long(name, &format!("{limit} characters")));
-    }
+    check_characters(name, &text, limit)?;
     Ok(text)
 }
 

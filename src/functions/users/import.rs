@@ -2,7 +2,7 @@
 
 use chrono::NaiveDateTime;
 
-use super::accounts::{NAME_LIMIT, TEXT_LIMIT, add_user, update_user, visitor_name};
+use super::accounts::{NAME_LIMIT, add_user, update_user, visitor_name};
 use super::login::{is_email_of, record_by_email, record_by_id, session};
 use crate::contract::args::Details;
 use crate::contract::error::{Code, Error, Result};
@@ -10,6 +10,7 @@ use crate::contract::ids::UserId;
 use crate::contract::status::UserType;
 use crate::contract::value::at;
 use crate::contract::{Map, Value};
+use crate::functions::columns;
 use crate::params;
 use crate::platform::Context;
 use crate::platform::crypto;
@@ -211,7 +212,7 @@ impl Imported {
         }
         let is_address = self.email.contains('@')
             && !self.email.contains(char::is_control)
-            && self.email.chars().count() <= TEXT_LIMIT;
+            && self.email.chars().count() <= columns::SHORT;
         is_address.then_some(self)
     }
 

@@ -1,9 +1,10 @@
 //! Finding one user.
 
-use super::accounts::{DUPLICATE, NAME_LIMIT, TEXT_LIMIT};
+use super::accounts::{DUPLICATE, NAME_LIMIT};
 use crate::contract::Value;
 use crate::contract::error::Result;
 use crate::contract::ids::{ConversationId, UserId};
+use crate::functions::columns;
 use crate::params;
 use crate::platform::Context;
 use crate::platform::crypto;
@@ -120,7 +121,7 @@ async fn add_bot(cx: &Context<'_>, token: String) -> Result<UserId> {
     let name = settings.text("bot-name").unwrap_or_else(|| "Bot".to_owned());
     let name: String = name.chars().take(NAME_LIMIT).collect();
     let image = settings.text("bot-image").unwrap_or_default();
-    let image = if image.chars().nth(TEXT_LIMIT).is_some() {
+    let image = if image.chars().nth(columns::SHORT).is_some() {
         ""
     } else {
         &image

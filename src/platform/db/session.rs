@@ -8,6 +8,7 @@ use lru::LruCache;
 use mysql_async::consts::StatusFlags;
 use mysql_async::prelude::{FromRow, Queryable};
 use mysql_async::{Conn, OptsBuilder, Params, Row, Statement};
+use rustc_hash::FxBuildHasher;
 use secrecy::ExposeSecret;
 use tokio::time::timeout;
 
@@ -41,7 +42,7 @@ const IDLE_LIMIT: Duration = Duration::from_millis(100);
 
 /// The statements that a connection has prepared, those last used. The driver keeps them too, but would read each text
 /// anew at every use, in search of named parameters.
-type Statements = LruCache<Cow<'static, str>, Statement>;
+type Statements = LruCache<Cow<'static, str>, Statement, FxBuildHasher>;
 
 pub(super) struct Session {
     connection: Conn,
@@ -135,7 +136,7 @@ impl Session {
             counters::CONNECTIONS.add();
             Ok(Self {
                 connection,
-                statements: LruCache::new(STATEMENTS),
+                statements: LruCache::with_hasher(STATEMENTS, FxBuildHasher),
                 limit: Limit::new(
                     settings.statement_limit,
                     descriptors.and_then(|descriptors| descriptors.new_one()),

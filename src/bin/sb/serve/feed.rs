@@ -133,7 +133,9 @@ async fn serve(site: &Site, upgraded: Upgraded, mut parts: Parts, address: IpAdd
 /// would have said in its headers, if scripts could send them.
 async fn admitted(site: &Site, socket: &mut Socket, parts: &mut Parts, address: IpAddr) -> Result<Follower, Reason> {
     let refused = |reason: &str| (CloseCode::Policy, reason.to_owned());
-    let frame = timeout(KEY_LIMIT, first_frame(socket)).await.ok().flatten();
+    let frame = timeout(KEY_LIMIT, first_frame(socket)).await;
+    // A slow one may come again.
+    let frame = frame.map_err(|_| (CloseCode::Again, "no API key was sent".to_owned()))?;
     let frame = frame.ok_or_else(|| refused("no API key was sent"))?;
     let frame = json::decode(frame.as_bytes()).unwrap_or_default();
     let text = |name: &'static str| frame.get(&Key::from(name)).and_then(Value::as_str);

@@ -36,6 +36,9 @@ pub type Body = Either<Full<Bytes>, Channel<Bytes>>;
 /// How long a client may take for the head of a request, and how long a connection is kept for the next.
 const HEAD_LIMIT: Duration = Duration::from_secs(30);
 
+/// The longest head of a request; a longer one is answered by 431.
+const HEAD_SIZE: usize = 64 << 10;
+
 /// How long it may take for the body.
 const BODY_TIME: Duration = Duration::from_secs(30);
 
@@ -48,11 +51,13 @@ pub async fn serve(site: Rc<Site>, stream: TcpStream, address: SocketAddr, mut s
     let _ = stream.set_nodelay(true);
     let service = service_fn(move |request| {
         let site = Rc::clone(&site);
-        async move { Ok::<_, Infallible>(site.respond(request, address.ip()).await) }
+        // Large, and gone with the answer: the connection would keep the room for it.
+        Box::pin(async move { Ok::<_, Infallible>(site.respond(request, address.ip()).await) })
     });
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(HEAD_LIMIT)
+        .max_header_size(HEAD_SIZE)
         // Who leaves after the last byte of a request has asked for it all the same.
         .half_close(true)
         .serve_connection(TokioIo::new(stream), service)

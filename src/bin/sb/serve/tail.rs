@@ -18,6 +18,9 @@ use tokio::time::{Instant, sleep};
 /// How often the database is looked at when nobody wakes us.
 const TURN: Duration = Duration::from_millis(200);
 
+/// How long it is left in peace between two looks, however much is written: what came meanwhile is found by one.
+const REST: Duration = Duration::from_millis(3);
+
 /// How often it is asked whether the keys of the followers hold, and the tables too.
 const CHECK: Duration = Duration::from_secs(1);
 
@@ -53,7 +56,7 @@ pub async fn run(constants: Arc<BTreeMap<String, String>>, feed: Arc<Feed>, mut 
         }
         is_failing = done.is_err();
         tokio::select! {
-            () = woken(socket.as_ref()) => {}
+            () = async { sleep(REST).await; woken(socket.as_ref()).await } => {}
             () = sleep(TURN) => {}
             _ = stopped.wait_for(|stopped| *stopped) => break,
         }

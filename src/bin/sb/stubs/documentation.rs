@@ -20,6 +20,8 @@ pub struct Documented {
     pub arguments: Vec<String>,
     /// What is said of the result.
     pub result: Option<String>,
+    /// The type that an argument is of when the result is true, and the argument.
+    pub asserted: Option<String>,
     /// The codes that it fails with.
     pub errors: Option<String>,
 }
@@ -57,6 +59,7 @@ fn read(function: &'static Function) -> Result<Documented, String> {
         paragraphs,
         arguments: vec![String::new(); function.params.len()],
         result: None,
+        asserted: None,
         errors: None,
     };
     for block in blocks {
@@ -72,6 +75,7 @@ fn read(function: &'static Function) -> Result<Documented, String> {
                 text.clone_into(place);
             }
             Some(("@return", text)) => documented.result = Some(text.to_owned()),
+            Some(("@assert-if-true", text)) => documented.asserted = Some(text.to_owned()),
             Some(("@errors", text)) => documented.errors = Some(text.to_owned()),
             _ => return Err(wrong(&format!("what is meant by “{block}”?"))),
         }

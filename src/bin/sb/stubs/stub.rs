@@ -126,6 +126,9 @@ fn function_stub(documented: &Documented) -> String {
             .trim_end()
             .to_owned(),
     );
+    // PHPStan and Psalm each know their own tag.
+    let asserted = documented.asserted.iter();
+    lines.extend(asserted.flat_map(|text| ["phpstan", "psalm"].map(|tool| format!("@{tool}-assert-if-true {text}"))));
     if let Some(errors) = &documented.errors {
         lines.extend(wrapped(&format!("@errors {errors}"), "    "));
     }

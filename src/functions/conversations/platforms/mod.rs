@@ -2,13 +2,13 @@
 
 mod content;
 
-use super::sending::TEXT_LIMIT;
 use crate::contract::args::{Argument, Items};
 use crate::contract::error::{Code, Error, Outcome, Result};
 use crate::contract::ids::{ConversationId, MessageId, UserId};
 use crate::contract::json;
 use crate::contract::value::{Key, Map, Value};
 use crate::functions::attachments::links;
+use crate::functions::columns::{self, check_bytes};
 use crate::functions::formatting::{to_html, to_plain, to_whatsapp};
 use crate::functions::notify::{Answering, Email, Outbox, Side, Thread, people};
 use crate::functions::sms::normal;
@@ -132,9 +132,7 @@ pub(super) async fn send_message(
     conversation_id: ConversationId,
     message_id: Option<MessageId>,
 ) -> Result<bool> {
-    if message.len() > TEXT_LIMIT {
-        return Err(Error::too_long("message", "65535 bytes"));
-    }
+    check_bytes("message", &message, columns::TEXT)?;
     let place = Place::of(cx, conversation_id).await?;
     if message_id.is_none() && message.trim().is_empty() {
         return Err(Code::EmptyMessage.into());
@@ -215,9 +213,7 @@ impl Place {
         }
         payload.insert(SENT.into(), self.platform.source().into());
         let payload = json::encode(&Value::Map(payload));
-        if payload.len() > TEXT_LIMIT {
-            return Err(Error::too_long("payload", "65535 bytes"));
-        }
+        check_bytes("payload", &payload, columns::TEXT)?;
         transaction.execute(MARK, params![payload, message]).await?;
         Ok(Some(files))
     }

@@ -14,7 +14,8 @@ use crate::contract::error::Result;
 use crate::contract::ids::{ConversationId, UserId};
 use crate::contract::status::ConversationStatus;
 use crate::contract::value::Map;
-use crate::functions::conversations::{Done, Joined, NewConversation, NewMessage, TEXT_LIMIT};
+use crate::functions::columns;
+use crate::functions::conversations::{Done, Joined, NewConversation, NewMessage};
 use crate::functions::events::{Event, Followers};
 use crate::functions::users::Newcomer;
 use crate::platform::Context;
@@ -232,7 +233,7 @@ impl<'a> Intake<'a> {
             text
         };
         let mut files = email.attachments.clone();
-        if text.len() > TEXT_LIMIT {
+        if text.len() > columns::TEXT {
             files.insert(
                 0,
                 Attachment {
@@ -272,13 +273,13 @@ fn received(email: &Incoming, conversation: ConversationId, text: &str) -> Value
 
 /// A text with notes below it, cut to what a message may have.
 fn with_notes(text: &str, notes: &str) -> String {
-    let notes: String = notes.chars().take(TEXT_LIMIT / 8).collect();
+    let notes: String = notes.chars().take(columns::TEXT / 8).collect();
     let below = if text.is_empty() || notes.is_empty() {
         notes
     } else {
         format!("\n\n{notes}")
     };
-    let room = TEXT_LIMIT - below.len();
+    let room = columns::TEXT - below.len();
     if text.len() <= room {
         return format!("{text}{below}");
     }
@@ -301,13 +302,13 @@ mod tests {
         for letter in ["a", "é", "€", "🎉"] {
             let cut = with_notes(&letter.repeat(70_000), "note");
             assert!(
-                cut.len() <= TEXT_LIMIT && cut.len() > TEXT_LIMIT - 8,
+                cut.len() <= columns::TEXT && cut.len() > columns::TEXT - 8,
                 "{letter} {}",
                 cut.len()
             );
             assert!(cut.ends_with("…\n\nnote"));
         }
         let cut = with_notes("a", &"é".repeat(70_000));
-        assert!(cut.len() <= TEXT_LIMIT);
+        assert!(cut.len() <= columns::TEXT);
     }
 }
