@@ -16,7 +16,13 @@ class Thread {
     this.#list = list;
     this.#self = self;
     this.#empty = empty;
+    // Whatever its size becomes, its end is what is seen.
+    new ResizeObserver(() => this.#scroll()).observe(list);
     this.clear();
+  }
+
+  #scroll() {
+    this.#list.scrollTop = this.#list.scrollHeight;
   }
 
   clear() {
@@ -47,7 +53,7 @@ class Thread {
     if (message.user_id === this.#self && message.status_code === '2') {
       this.read(message.id);
     }
-    this.#list.scrollTop = this.#list.scrollHeight;
+    this.#scroll();
   }
 
   /** Shows a message that is on its way. */
@@ -55,7 +61,7 @@ class Thread {
     this.#list.querySelector('.empty')?.remove();
     const bubble = element('li', 'bubble own sending', text);
     this.#list.append(bubble);
-    this.#list.scrollTop = this.#list.scrollHeight;
+    this.#scroll();
     return {
       arrived: id => {
         if (this.#shown.has(id)) {
@@ -65,9 +71,19 @@ class Thread {
           this.#shown.set(id, bubble);
         }
       },
-      failed: error => {
+      failed: (error, again) => {
         bubble.className = 'bubble own failed';
-        bubble.title = `Not sent: ${error.message}`;
+        const note = element('li', 'note failed', `Not sent: ${error.message} `);
+        const button = element('button', '', 'Try again');
+        button.type = 'button';
+        button.addEventListener('click', () => {
+          bubble.remove();
+          note.remove();
+          again();
+        });
+        note.append(button);
+        bubble.after(note);
+        this.#scroll();
       },
     };
   }
@@ -77,8 +93,9 @@ class Thread {
     const own = [...this.#shown].filter(([own, bubble]) => Number(own) <= Number(id) && bubble.classList.contains('own'));
     const last = own.sort(([a], [b]) => b - a)[0]?.[1];
     if (last && !last.nextElementSibling?.classList.contains('note')) {
-      this.#list.querySelectorAll('.note').forEach(note => note.remove());
+      this.#list.querySelectorAll('.note:not(.failed)').forEach(note => note.remove());
       last.after(element('li', 'note', 'Read'));
+      this.#scroll();
     }
   }
 }
@@ -116,30 +133,36 @@ async function visitor(place, { id, key }, endpoint) {
   client.on('resync', load);
   await load();
 
-  form(place, async text => {
+  const send = async text => {
     const sending = thread.begin(text);
     try {
       conversation ??= (await client.openConversation({ user_id: id, title: 'A question' })).id;
       sending.arrived((await client.sendMessage({ conversation_id: conversation, user_id: id, message: text })).id);
     } catch (error) {
-      sending.failed(error);
+      sending.failed(error, () => send(text));
     }
-  });
+  };
+  form(place, send);
 }
 
 /** The side of someone who answers. */
 async function agent(place, { id, key }, endpoint) {
   const client = new SBClient({ apiKey: key, endpoint });
-  const thread = new Thread(part(place, 'thread'), id, 'Choose a conversation on the left.');
+  const thread = new Thread(part(place, 'thread'), id, 'Choose a conversation from the inbox.');
   const inbox = new Map();
   let open = null;
 
   const list = () => {
+    const focused = document.activeElement?.dataset.conversation;
     const items = [...inbox.values()].sort((a, b) => Number(b.id) - Number(a.id));
     part(place, 'inbox').replaceChildren(...items.map(item => {
       const button = element('button');
+      button.dataset.conversation = item.conversation_id;
       button.setAttribute('aria-current', String(item.conversation_id === open));
       const unread = item.unread ? element('span', 'unread', String(item.unread)) : '';
+      if (unread) {
+        unread.append(element('span', 'hidden', ' unread'));
+      }
       button.append(face(item.name), element('b', '', item.name), element('time', '', clock(item.creation_time)),
         element('p', '', item.message), unread);
       button.addEventListener('click', () => choose(item.conversation_id));
@@ -147,6 +170,8 @@ async function agent(place, { id, key }, endpoint) {
       row.append(button);
       return row;
     }));
+    // Whoever goes through the inbox with the keyboard stays where they are.
+    place.querySelector(`[data-conversation="${focused}"]`)?.focus();
   };
   const read = async conversation => {
     for (let after = thread.newest; after && conversation === open;) {
@@ -207,14 +232,15 @@ async function agent(place, { id, key }, endpoint) {
   });
   await load();
 
-  form(place, async text => {
+  const send = async (text, conversation = open) => {
     const sending = thread.begin(text);
     try {
-      sending.arrived((await client.sendMessage({ conversation_id: open, user_id: id, message: text })).id);
+      sending.arrived((await client.sendMessage({ conversation_id: conversation, user_id: id, message: text })).id);
     } catch (error) {
-      sending.failed(error);
+      sending.failed(error, () => send(text, conversation));
     }
-  });
+  };
+  form(place, text => send(text));
 }
 
 /** Sends with Enter and with the button. */

@@ -4,6 +4,7 @@
 
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
 import { setTimeout as pause } from 'node:timers/promises';
 import { chromium } from 'playwright-core';
 
@@ -27,6 +28,8 @@ async function drive(browser) {
   const [visitor, agent] = [side(page, '#visitor'), side(page, '#agent')];
   await visitor.isConnected();
   await agent.isConnected();
+  await page.screenshot({ path: `${pictures}/chat-first.png` });
+  await isAccessible(page);
 
   // The visitor begins; the agent finds it in the inbox.
   await visitor.writes('Hello! Does the telescope come with a tripod?');
@@ -42,7 +45,22 @@ async function drive(browser) {
   await page.getByText('Read').first().waitFor();
   await pause(500);
   await page.screenshot({ path: `${pictures}/chat.png` });
+  await isAccessible(page);
   assert.deepEqual(faults, []);
+
+  // By the keyboard alone: from the inbox to the answer, also while the inbox changes.
+  await page.getByRole('button', { name: 'Hedy Lamarr' }).focus();
+  await visitor.says('is it blue?');
+  await agent.hears('is it blue?');
+  assert.match(await page.evaluate(() => document.activeElement.textContent), /Hedy Lamarr/);
+  await page.keyboard.press('Enter');
+  await agent.sees('Do you deliver to Austria? And how long does it take?');
+  await page.waitForFunction(() => document.activeElement.id === 'agent-text');
+  await page.keyboard.type('Yes, in four days.');
+  await page.keyboard.press('Enter');
+  await agent.sees('Yes, in four days.');
+  await agent.opens('Grace Hopper');
+  await agent.sees('is it blue?');
 
   // Many at once keep their order, and none comes twice.
   const burst = Array.from({ length: 20 }, (_, step) => `number ${step}`);
@@ -72,11 +90,35 @@ async function drive(browser) {
   const others = faults.filter(text => !/ERR_CONNECTION_REFUSED|ERR_CONNECTION_RESET|WebSocket connection/.test(text));
   assert.deepEqual(others, []);
 
+  // What cannot be sent says so, and can be sent again.
+  await page.route('**/v1/messages', route => route.abort());
+  await visitor.says('to nobody, at first');
+  const again = page.getByRole('button', { name: 'Try again' });
+  await again.waitFor();
+  await page.screenshot({ path: `${pictures}/chat-failed.png` });
+  await isAccessible(page);
+  await page.unroute('**/v1/messages');
+  await again.click();
+  await agent.sees('to nobody, at first');
+  assert.equal(await again.count(), 0);
+
   // On a small screen, in the dark.
   await page.emulateMedia({ colorScheme: 'dark' });
-  await page.setViewportSize({ width: 420, height: 900 });
+  await page.setViewportSize({ width: 390, height: 844 });
+  await pause(500);
+  await isAccessible(page);
   assert.equal(await isLarger(page, 'Width'), false, 'the page is wider than the screen');
   await page.screenshot({ path: `${pictures}/chat-small.png`, fullPage: true });
+}
+
+/** Whether the rules that a program can check hold: names, contrast, the keyboard. */
+async function isAccessible(page) {
+  if (!await page.evaluate(() => 'axe' in window)) {
+    await page.addScriptTag({ path: createRequire(import.meta.url).resolve('axe-core') });
+  }
+  const { passes, violations } = await page.evaluate(() => axe.run());
+  assert.ok(passes.some(({ id }) => id === 'color-contrast'), 'nothing was checked');
+  assert.deepEqual(violations.map(({ id, nodes }) => [id, nodes.map(node => `${node.html} ${node.failureSummary}`)]), []);
 }
 
 /** Whether the page is larger than the screen. */
@@ -94,12 +136,18 @@ function side(page, selector) {
     isConnected: () => status(/online|answers/),
     isReconnecting: () => status('reconnecting'),
     texts: () => bubbles.evaluateAll(all => all.map(bubble => bubble.textContent)),
+    /** Something that another field has the focus for. */
+    says: text => place.locator('form').evaluate((form, text) => {
+      form.querySelector('textarea').value = text;
+      form.requestSubmit();
+    }, text),
     async writes(text) {
       await place.locator('textarea').fill(text);
       await place.locator('textarea').press('Enter');
       await place.locator('.bubble.own:not(.sending)', { hasText: text.split('\n')[0] }).first().waitFor({ timeout: 15_000 });
     },
     sees: text => bubbles.filter({ hasText: text.split('\n').at(-1) }).first().waitFor({ timeout: 15_000 }),
+    hears: text => place.locator('[data-inbox] p', { hasText: text }).waitFor({ timeout: 15_000 }),
     opens: name => place.getByRole('button', { name }).click({ timeout: 15_000 }),
   };
 }
