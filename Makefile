@@ -21,11 +21,13 @@ CARGO_DENY := $(TOOLS)/bin/cargo-deny
 CARGO_DENY_VERSION := 0.20.2
 MDBOOK := $(TOOLS)/bin/mdbook
 MDBOOK_VERSION := 0.5.4
+MAGO := $(TOOLS)/bin/mago
+MAGO_VERSION := 1.29.0
 REALTIME_SERVER := $(TOOLS)/bin/sockudo
 REALTIME_SERVER_VERSION := 5.2.0
 
-.PHONY: help deps build test test-mysql test-php84 realtime-server lint audit demo serve examples \
-	bench docs gen package install clean
+.PHONY: help deps build test test-mysql test-php84 test-package realtime-server lint analyse audit demo serve \
+	examples bench docs gen package install clean
 
 help: ## list the targets
 	@grep -E '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -62,9 +64,16 @@ $(REALTIME_SERVER):
 	CARGO_PROFILE_DEV_DEBUG=false cargo install --quiet --locked --debug --root $(TOOLS) \
 	  --version $(REALTIME_SERVER_VERSION) --no-default-features --features local sockudo
 
+# Only what knows PHP is built again: the rest is taken from the usual folder. PARTS are those of tests/php/run.
 test-php84: deps ## run the PHP tests on PHP 8.4, from Debian 13 in a folder of its own (as root)
-	eval "$$(tests/support/php84)" && CARGO_TARGET_DIR=$(TARGET)/php84/target cargo build --release $(EXTENSION)
-	tests/support/php84 tests/php/run $(TARGET)/php84/target/release/libsb_php.so
+	cargo build --release $(LIBRARY)
+	eval "$$(tests/support/php84)" && CARGO_BUILD_BUILD_DIR="$(abspath $(TARGET))" \
+	  CARGO_TARGET_DIR="$(abspath $(TARGET))/php84/target" cargo build --release $(EXTENSION)
+	SB_PROGRAM="$(abspath $(TARGET))/release/sb" \
+	  tests/support/php84 tests/php/run "$(abspath $(TARGET))/php84/target/release/libsb_php.so" $(PARTS)
+
+test-package: deps build ## install the Debian package in a Debian 12 of its own, with systemd, and purge it (as root)
+	packaging/try-installed
 
 lint: $(CARGO_DENY) ## check form, warnings, PHP syntax and licences
 	cargo fmt --all --check
@@ -73,12 +82,18 @@ lint: $(CARGO_DENY) ## check form, warnings, PHP syntax and licences
 	git ls-files -z '*.php' | xargs -0 -n 1 php -n -l >/dev/null
 	$(CARGO_DENY) --log-level error check licenses bans sources
 
+analyse: $(MAGO) ## show the stub to a static analyser: it finds what is wrong in code, and nothing else
+	tests/stub/run $(MAGO)
+
 audit: $(CARGO_DENY) ## look the dependencies up among the known advisories, on github.com
 	$(CARGO_DENY) check advisories
 
 # From source, which takes some minutes, once; unoptimized, since it reads little.
 $(CARGO_DENY):
 	cargo install --quiet --locked --debug --root $(TOOLS) --version $(CARGO_DENY_VERSION) cargo-deny
+
+$(MAGO):
+	CARGO_PROFILE_DEV_DEBUG=false cargo install --quiet --locked --debug --root $(TOOLS) --version $(MAGO_VERSION) mago
 
 demo: deps build ## a conversation between a user and an agent, from PHP to a private database and back
 	examples/demo/run
@@ -100,7 +115,8 @@ docs: $(MDBOOK) ## build the documentation as pages: target/book
 
 # Without what only a preview needs.
 $(MDBOOK):
-	cargo install --quiet --locked --no-default-features --features search --root $(TOOLS) --version $(MDBOOK_VERSION) mdbook
+	CARGO_PROFILE_DEV_DEBUG=false cargo install --quiet --locked --debug --root $(TOOLS) \
+	  --version $(MDBOOK_VERSION) --no-default-features --features search mdbook
 
 gen: ## write what is generated from the catalog: the PHP stub and docs/functions.md
 	cargo run --quiet --release $(LIBRARY) --bin sb -- stubs
