@@ -114,12 +114,9 @@ $operations = [
         },
     ], $rounds(50), 2, 1000),
     'sb_get_setting, first use' => measure([
-        'sb' => static function () use ($forget): mixed {
-            $forget();
-            return sb_get_setting('bot-name');
-        },
+        'sb' => static fn () => sb_get_setting('bot-name'),
         'mysqli' => static fn () => $floor->settings(),
-    ], $rounds(100), 20),
+    ], $rounds(100), 20, before: $forget),
     'sb_get_setting' => measure([
         'sb' => static function (): void {
             for ($i = 0; $i < 1000; $i++) {

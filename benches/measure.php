@@ -15,11 +15,16 @@ if (getenv('SB_BENCH_TCP')) {
     define('SERVER', [null, SB_DB_USER, SB_DB_PASSWORD, SB_DB_NAME, 0, SB_DB_SOCKET]);
 }
 
-/** The nanoseconds of `$rounds` turns of `$calls` calls each, by contender; `$inner` calls count as one. */
-function measure(array $contenders, int $rounds, int $calls, int $inner = 1): array
+/**
+ * The nanoseconds of `$rounds` turns of `$calls` calls each, by contender; `$inner` calls count as one. What `$before`
+ * does before each call is not timed.
+ */
+function measure(array $contenders, int $rounds, int $calls, int $inner = 1, ?callable $before = null): array
 {
+    $before ??= static fn () => null;
     foreach ($contenders as $contender) {
         for ($call = 0; $call < $calls; $call++) {
+            $before();
             $contender();
         }
     }
@@ -27,6 +32,7 @@ function measure(array $contenders, int $rounds, int $calls, int $inner = 1): ar
     for ($round = 0; $round < $rounds; $round++) {
         foreach ($contenders as $name => $contender) {
             for ($call = 0; $call < $calls; $call++) {
+                $before();
                 $started = hrtime(true);
                 $contender();
                 $times[$name][] = (hrtime(true) - $started) / $inner;
