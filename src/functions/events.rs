@@ -198,6 +198,11 @@ impl<'a> Followers<'a> {
         outbox::record(transaction, self.has_table, self.cx.now(), deliveries).await
     }
 
+    /// Whether anybody follows messages up.
+    pub(super) fn want_messages(&self) -> bool {
+        self.want(Event::MessageSent) || self.want(Event::BotMessage)
+    }
+
     /// Whether anybody follows it up.
     fn want(&self, event: Event) -> bool {
         self.is_for_webhooks(event) || self.for_clients(event).is_some()

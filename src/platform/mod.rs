@@ -28,6 +28,7 @@ pub mod records;
 pub mod settings;
 pub mod smtp;
 mod stored;
+pub mod together;
 mod turn;
 pub mod uploads;
 pub mod wake;

@@ -22,6 +22,7 @@ pub(super) enum Audience {
 }
 
 /// The conversation that a message goes to.
+#[derive(Clone)]
 pub(super) struct Place {
     pub(super) owner: UserId,
     pub(super) status: Option<ConversationStatus>,
