@@ -14,6 +14,8 @@ PACKAGES := build-essential ca-certificates chromium clang curl debootstrap dove
 # Cargo unites the features of what is built in one call: the extension must not export the C library's symbols.
 EXTENSION := -p sb-php
 LIBRARY := -p sb --features capi,program
+# So that Cargo keeps what both calls make of the core apart: else each would make it anew after the other.
+export __CARGO_DEFAULT_LIB_METADATA := sb
 
 # Tools that are built from source, once.
 TOOLS := $(TARGET)/tools
