@@ -2,6 +2,8 @@
 //!
 //! Trusted server code calls these; nothing else in the library builds SQL from values.
 
+use std::rc::Rc;
+
 use crate::contract::args::Bytes;
 use crate::contract::error::{Error, Result};
 use crate::contract::{Value, json};
@@ -114,7 +116,7 @@ async fn check_connection(
         return Ok("the name of a database or user holds no NUL".into());
     }
     let mut settings = match (cx.configuration(), &name, &user, &host) {
-        (Ok(configuration), ..) => configuration.database.clone(),
+        (Ok(configuration), ..) => configuration.database.as_ref().clone(),
         // An installer asks before there is a configuration: what it gives must then suffice.
         (Err(_), Some(name), Some(user), Some(host)) => database_of(name, user, host),
         (Err(error), ..) => return Ok(error.to_string().into()),
@@ -127,7 +129,7 @@ async fn check_connection(
     settings.user = user.unwrap_or(settings.user);
     settings.password = password.map_or(settings.password, Into::into);
     let database = Database::default();
-    database.configure(&settings);
+    database.configure(&Rc::new(settings));
     let answer = database.run(b"SELECT 1").await;
     database.disconnect().await;
     Ok(match answer {

@@ -1,6 +1,8 @@
 //! The database of the content-management system, by the setting `cms`: its tables beside the service's own, in another
 //! schema of the same server, or on another server.
 
+use std::rc::Rc;
+
 use secrecy::SecretString;
 
 use super::db::Written;
@@ -30,7 +32,7 @@ const CANNOT_COMPARE: [u16; 3] = [1267, 1270, 1271];
 /// Where the settings say that the tables are.
 pub(super) struct Place {
     /// A connection of its own, when they are not reached by the service's.
-    pub(super) connection: Option<DatabaseSettings>,
+    pub(super) connection: Option<Rc<DatabaseSettings>>,
     tables: Tables,
     /// The schema, when it is not the connection's.
     schema: Option<String>,
@@ -52,17 +54,19 @@ impl Place {
         let name = settings.text("cms-db-name").map(|name| name.trim().to_owned());
         let (host, user) = (settings.text("cms-db-host"), settings.text("cms-db-user"));
         let elsewhere = host.is_some() || user.is_some();
-        let connection = elsewhere.then(|| DatabaseSettings {
-            endpoints: host.map_or_else(|| own.endpoints.clone(), |host| Endpoint::read(&host, None, None)),
-            name: name.clone().unwrap_or_else(|| own.name.clone()),
-            password: match &user {
-                Some(_) => SecretString::from(settings.text("cms-db-password").unwrap_or_default()),
-                None => own.password.clone(),
-            },
-            user: user.unwrap_or_else(|| own.user.clone()),
-            connect_limit: own.connect_limit,
-            statement_limit: own.statement_limit,
-            log: own.log.clone(),
+        let connection = elsewhere.then(|| {
+            Rc::new(DatabaseSettings {
+                endpoints: host.map_or_else(|| own.endpoints.clone(), |host| Endpoint::read(&host, None, None)),
+                name: name.clone().unwrap_or_else(|| own.name.clone()),
+                password: match &user {
+                    Some(_) => SecretString::from(settings.text("cms-db-password").unwrap_or_default()),
+                    None => own.password.clone(),
+                },
+                user: user.unwrap_or_else(|| own.user.clone()),
+                connect_limit: own.connect_limit,
+                statement_limit: own.statement_limit,
+                log: own.log.clone(),
+            })
         });
         let schema = name.filter(|name| !elsewhere && *name != own.name);
         let prefix = settings.text("cms-db-prefix").map(|prefix| prefix.trim().to_owned());

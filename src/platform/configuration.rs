@@ -1,6 +1,7 @@
 //! The installation's configuration: the constants of `config.php`, read once per request.
 
 use std::path::PathBuf;
+use std::rc::Rc;
 use std::time::Duration;
 
 use secrecy::SecretString;
@@ -62,7 +63,7 @@ const STATEMENT_SECONDS_OF_SEVERAL: u64 = 8;
 #[derive(Debug)]
 pub struct Configuration {
     /// How to reach the database.
-    pub database: db::Settings,
+    pub database: Rc<db::Settings>,
     /// The installation folder.
     pub path: Option<PathBuf>,
     /// Its address.
@@ -113,7 +114,7 @@ impl Configuration {
             STATEMENT_SECONDS
         };
         Ok(Self {
-            database: db::Settings {
+            database: Rc::new(db::Settings {
                 endpoints,
                 name,
                 user,
@@ -121,7 +122,7 @@ impl Configuration {
                 connect_limit: seconds("SB_CONNECT_TIMEOUT", CONNECT_SECONDS)?,
                 statement_limit: seconds("SB_STATEMENT_TIMEOUT", statement_seconds)?,
                 log: Log::read(host)?,
-            },
+            }),
             path: text("SB_PATH").map(Into::into),
             url: text("SB_URL"),
             secret_key: text("SB_SECRET_KEY").map(Into::into),

@@ -8,6 +8,7 @@ use std::cell::{OnceCell, RefCell};
 use std::io;
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
+use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use super::crypto;
@@ -29,7 +30,7 @@ pub struct Wake {
 
 /// The places of the database that was written to last.
 struct Known {
-    database: Settings,
+    database: Rc<Settings>,
     places: Vec<Place>,
     /// When all of them were tried.
     tried: Instant,
@@ -42,7 +43,7 @@ struct Place {
 
 impl Wake {
     /// Wakes those who follow a database.
-    pub fn ring(&self, database: &Settings) {
+    pub fn ring(&self, database: &Rc<Settings>) {
         let Some(socket) = self.socket.get_or_init(socket) else {
             return;
         };
@@ -67,14 +68,14 @@ impl Wake {
 }
 
 impl Known {
-    fn of(database: &Settings) -> Self {
+    fn of(database: &Rc<Settings>) -> Self {
         let places = addresses(&name(database)).map(|address| Place {
             address,
             is_taken: true,
         });
         Self {
             places: places.collect(),
-            database: database.clone(),
+            database: Rc::clone(database),
             tried: Instant::now(),
         }
     }
@@ -140,7 +141,7 @@ mod tests {
     #[test]
     fn followers_of_a_database_are_woken_and_no_others() {
         let name = format!("wake_{}", std::process::id());
-        let (own, other) = (database_of(&name, "u", "db1"), database_of(&name, "u", "db2"));
+        let [own, other] = ["db1", "db2"].map(|host| Rc::new(database_of(&name, "u", host)));
         let followers = [listen(&own).unwrap(), listen(&own).unwrap()];
         let stranger = listen(&other).unwrap();
         let wake = Wake::default();

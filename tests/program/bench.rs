@@ -101,6 +101,8 @@ impl Database {
         Configuration::read(&PlainHost::new(self.configuration()))
             .unwrap()
             .database
+            .as_ref()
+            .clone()
     }
 
     /// The same, as a config.php.

@@ -2,6 +2,7 @@
 //! the same time, and that nobody is told of elsewhere, share one.
 
 use std::cell::RefCell;
+use std::rc::Rc;
 use std::slice;
 
 use chrono::{NaiveDateTime, TimeDelta};
@@ -31,7 +32,13 @@ use crate::platform::together::Together;
 /// much the server counts on from id to id; the [authors](Author). All of it by one look-up: a second one would cost a
 /// tenth of a whole send.
 const CONVERSATIONS: &str = "
-    SELECT c.id, c.user_id, c.status_code, @@auto_increment_increment,
+    SELECT c.id, c.user_id, c.status_code, @@auto_increment_increment,";
+
+const ITS_AUTHOR: &str = "
+        (SELECT CONCAT_WS('|', s.id, s.user_type, s.typing, s.last_activity) FROM sb_users s WHERE s.id IN ";
+
+/// Of several messages; it costs more than [`ITS_AUTHOR`].
+const THEIR_AUTHORS: &str = "
         (SELECT GROUP_CONCAT(CONCAT_WS('|', s.id, s.user_type, s.typing, s.last_activity)) FROM sb_users s WHERE s.id IN ";
 
 /// Where somebody may have to be told: who, and whether the owner is there.
@@ -157,9 +164,11 @@ enum Fate {
 /// bytes.
 const TOGETHER: usize = 16;
 
+type Gathering = Together<Message, Fate>;
+
 thread_local! {
-    /// Where the messages for a database gather.
-    static GATHERING: RefCell<Vec<(Settings, Together<Message, Fate>)>> = const { RefCell::new(Vec::new()) };
+    /// Where the messages for a database gather: the one that was written to last.
+    static GATHERING: RefCell<Option<(Rc<Settings>, Gathering)>> = const { RefCell::new(None) };
 }
 
 /// A row of [`CONVERSATIONS`].
@@ -510,6 +519,7 @@ impl Known {
         with_place: bool,
     ) -> Result<Self> {
         let mut query = Builder::new(CONVERSATIONS, params![]);
+        query.add(if messages.len() == 1 { ITS_AUTHOR } else { THEIR_AUTHORS }, params![]);
         query.list(messages.iter().map(|message| message.sender));
         if with_place {
             query.add(WITH_PLACE, params![now - ONLINE_FOR]);
@@ -743,13 +753,13 @@ impl Way<'_> {
 }
 
 /// Where the messages for a database gather.
-fn gathering(database: &Settings) -> Together<Message, Fate> {
-    GATHERING.with_borrow_mut(|known| {
-        if let Some((_, gathering)) = known.iter().find(|(own, _)| own == database) {
-            return gathering.clone();
+fn gathering(database: &Rc<Settings>) -> Gathering {
+    GATHERING.with_borrow_mut(|last| match last {
+        Some((own, gathering)) if own == database => gathering.clone(),
+        _ => {
+            let gathering = Gathering::default();
+            *last = Some((Rc::clone(database), gathering.clone()));
+            gathering
         }
-        let gathering = Together::default();
-        known.push((database.clone(), gathering.clone()));
-        gathering
     })
 }

@@ -77,12 +77,12 @@ impl Database {
 
     /// Sets where the database is, and says whether that is somewhere else than before. A connection to another place is
     /// not used again.
-    pub fn configure(&self, settings: &Settings) -> bool {
-        let mut current = self.settings.borrow_mut();
-        if current.as_deref() == Some(settings) {
+    pub fn configure(&self, settings: &Rc<Settings>) -> bool {
+        // At most calls they are the same ones, which nobody has to compare.
+        let before = self.settings.replace(Some(Rc::clone(settings)));
+        if before.as_ref() == Some(settings) {
             return false;
         }
-        *current = Some(Rc::new(settings.clone()));
         self.parts.take();
         if let Ok(mut session) = self.session.try_lock() {
             session.take();

@@ -111,6 +111,8 @@ impl PartialEq for Settings {
     }
 }
 
+impl Eq for Settings {}
+
 #[cfg(test)]
 mod tests {
     use super::*;

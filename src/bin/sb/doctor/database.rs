@@ -1,5 +1,6 @@
 //! The database servers and the schema.
 
+use std::rc::Rc;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use sb::contract::Result as Outcome;
@@ -134,7 +135,7 @@ fn ahead(time: i64, before: i64, took: i64) -> i64 {
 
 async fn ask(settings: &Settings) -> Outcome<Facts> {
     let database = Database::default();
-    database.configure(settings);
+    database.configure(&Rc::new(settings.clone()));
     // A connection is made first: what it takes is no difference of clocks.
     let is_on = async |sql: &'static str| -> Outcome<bool> {
         let found: Option<(String, String)> = database.row(sql, params![]).await?;

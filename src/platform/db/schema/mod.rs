@@ -10,6 +10,7 @@ mod inspection;
 mod plan;
 mod reference;
 
+use std::rc::Rc;
 use std::time::Duration;
 
 use plan::Work;
@@ -38,10 +39,10 @@ impl Schema {
     /// The schema of the database that these settings name. It connects on first use.
     pub fn of(settings: &Settings) -> Self {
         let database = Database::default();
-        database.configure(&Settings {
+        database.configure(&Rc::new(Settings {
             statement_limit: STATEMENT_LIMIT,
             ..settings.clone()
-        });
+        }));
         Self {
             database,
             patience: settings.statement_limit,
