@@ -62,7 +62,7 @@ fn send_all(core: &Core, next: &AtomicUsize, told: &Mutex<Told>) {
             ["3".into(), conversation.into(), text.as_str().into()],
         );
         match answer {
-            Value::Map(_) => told.lock().unwrap().acknowledged.push(text),
+            Value::Record(_) => told.lock().unwrap().acknowledged.push(text),
             // The text of the database's failure. Not the next one at once, or all are sent while the server is away.
             Value::Bytes(_) => {
                 told.lock().unwrap().failed.push(text);

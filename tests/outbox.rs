@@ -58,7 +58,7 @@ fn scene(test: &str, receiver: &StandIn, table: bool) -> (Scene, Core) {
 
 fn send(core: &Core, text: &str) {
     let answer = answer(core, "sb_send_message", ["3".into(), "1".into(), text.into()]);
-    assert!(matches!(answer, Value::Map(_)), "{answer:?}");
+    assert!(matches!(answer, Value::Record(_)), "{answer:?}");
 }
 
 /// What the receiver reads, once it has checked who sent it.

@@ -136,6 +136,13 @@ impl Value {
         self.as_bytes().and_then(|text| std::str::from_utf8(text).ok())
     }
 
+    /// A record of these columns: what has the same keys every time takes less to make than a map.
+    pub fn record(columns: &'static [&'static str], cells: impl IntoIterator<Item = Self>) -> Self {
+        let mut records = Records::with_capacity(Columns::Static(columns), 1);
+        records.push(cells);
+        Self::Record(records)
+    }
+
     /// The value under `key` of a list, map or record.
     pub fn get(&self, key: &Key) -> Option<&Self> {
         match (self, key) {

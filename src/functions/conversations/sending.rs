@@ -256,12 +256,16 @@ pub(super) async fn send_message(
     };
     let sent = store(cx, message, audience, None).await?;
     let notifications = sent.notifications.into_iter().map(Value::from);
-    Ok(Value::map([
-        ("status", "success".into()),
-        ("message-id", Value::Int(sent.id.number().into())),
-        ("queue", sent.waits.into()),
-        ("notifications", Value::List(notifications.collect())),
-    ]))
+    let cells = [
+        "success".into(),
+        Value::Int(sent.id.number().into()),
+        sent.waits.into(),
+        Value::List(notifications.collect()),
+    ];
+    Ok(Value::record(
+        &["status", "message-id", "queue", "notifications"],
+        cells,
+    ))
 }
 
 /// The way of messages that are stored with other things, in one transaction of the caller. Asked for before it begins, so

@@ -6,7 +6,7 @@ use std::task::Poll;
 use std::time::Duration;
 
 use tokio::task::yield_now;
-use tokio::time::{Instant, Sleep, sleep};
+use tokio::time::{Instant, Sleep, sleep_until};
 
 use super::fault;
 use super::socket::Socket;
@@ -38,18 +38,22 @@ impl Limit {
             if let Poll::Ready(result) = statement.as_mut().poll(cx) {
                 return Poll::Ready(result.map_err(fault::of_statement));
             }
-            let timer = self.timer.get_or_insert_with(|| Box::pin(sleep(self.length)));
-            while timer.as_mut().poll(cx).is_ready() {
+            // Only who waits long needs a timer.
+            if self.socket.as_ref().is_some_and(Socket::has_answer) && Instant::now() < end {
+                // The runtime looks for what has come, and goes on here.
+                let _ = pin!(yield_now()).poll(cx);
+                return Poll::Pending;
+            }
+            let timer = self.timer.get_or_insert_with(|| Box::pin(sleep_until(end)));
+            loop {
                 if Instant::now() >= end {
                     return Poll::Ready(Err(fault::statement_timeout(self.length)));
                 }
+                if timer.as_mut().poll(cx).is_pending() {
+                    return Poll::Pending;
+                }
                 timer.as_mut().reset(end);
             }
-            if self.socket.as_ref().is_some_and(Socket::has_answer) {
-                // The runtime looks for what has come, and goes on here.
-                let _ = pin!(yield_now()).poll(cx);
-            }
-            Poll::Pending
         })
         .await
     }
