@@ -1,6 +1,7 @@
 //! The message that ends a conversation.
 
-use super::sending::{NewMessage, send};
+use super::sending::send;
+use super::storing::NewMessage;
 use crate::contract::args::{Items, StatusCode};
 use crate::contract::error::Result;
 use crate::contract::ids::{ConversationId, UserId};

@@ -2,7 +2,8 @@
 
 use super::opening::{NewConversation, open};
 use super::platforms::{self, Platform};
-use super::sending::{NewMessage, send};
+use super::sending::send;
+use super::storing::NewMessage;
 use crate::contract::args::{Argument, Items, Recipients, StatusCode};
 use crate::contract::error::{Code, Error, Result};
 use crate::contract::ids::{ConversationId, UserId};

@@ -1,6 +1,6 @@
 //! Changing and deleting messages that are sent.
 
-use super::sending::stored_payload;
+use super::storing::stored_payload;
 use crate::contract::args::{Argument, Items};
 use crate::contract::error::{Code, Result};
 use crate::contract::ids::{ConversationId, MessageId, UserId};

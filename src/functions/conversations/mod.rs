@@ -15,6 +15,7 @@ mod rating;
 mod reading;
 mod routing;
 mod sending;
+mod storing;
 mod teamchat;
 mod telling;
 
@@ -22,7 +23,8 @@ pub(crate) use editing::mark;
 pub(crate) use inbox::{Filter, Statuses, conversations_before};
 pub(crate) use opening::{NewConversation, get_last_conversation_id_or_create, open};
 pub(crate) use reading::messages_after;
-pub(crate) use sending::{Done, Joined, NewMessage, Once, Sent, send, send_once};
+pub(crate) use sending::{Done, Joined, send, send_once};
+pub(crate) use storing::{NewMessage, Once, Sent};
 
 use crate::contract::Map;
 use crate::contract::args::{Department, Items, Page, Recipients, Several, Since, StatusCode};
