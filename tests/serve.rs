@@ -226,9 +226,11 @@ fn slow_clients(server: &Server) {
     }
     assert!(started.elapsed() < Duration::from_secs(10), "{:?}", started.elapsed());
     for (number, stream) in slow.drain(..).enumerate() {
-        let status = read(&mut BufReader::new(stream), "POST").map(|answer| answer.status);
+        let answer = read(&mut BufReader::new(stream), "POST");
         let expected = [None, None, Some(408)][number % begun.len()];
-        assert_eq!(status, expected, "{number}");
+        assert_eq!(answer.as_ref().map(|answer| answer.status), expected, "{number}");
+        let tells_why = |answer: &Answer| String::from_utf8_lossy(&answer.body).contains(r#""code":"too-slow""#);
+        assert!(answer.is_none_or(|answer| tells_why(&answer)), "{number}");
     }
     assert!(started.elapsed() < Duration::from_secs(35), "{:?}", started.elapsed());
     database.drop();

@@ -37,6 +37,8 @@ pub enum Refusal {
     NotFound,
     /// Not by this method.
     MethodNotAllowed,
+    /// The body did not come in time.
+    TooSlow,
     /// The name of the request was given to another.
     IdempotencyConflict,
     /// The body is too large.
@@ -64,6 +66,7 @@ impl Refusal {
                 "method-not-allowed",
                 "the header Allow names what is possible here",
             ),
+            Self::TooSlow => (408, "too-slow", "the body of the request did not come in time"),
             Self::IdempotencyConflict => (
                 409,
                 "idempotency-conflict",

@@ -52,6 +52,13 @@ pub async fn answer(process: &Process, host: &dyn Host, request: &Request, body:
     answer.measured(incoming.method == "HEAD")
 }
 
+/// Answers a request whose body does not come.
+pub fn too_slow(host: &dyn Host) -> Answer {
+    let incoming = Incoming::read(host, &[]);
+    let answer = Failure::of(Refusal::TooSlow).answer(&incoming);
+    answer.with("X-Request-Id", incoming.id.as_str()).measured(false)
+}
+
 /// The answer of the route that the request is for; `headers` gets what belongs to every answer to whoever asks.
 async fn respond(
     cx: &Context<'_>,

@@ -104,7 +104,7 @@ impl Site {
             return answer;
         }
         let Some(body) = read(body).await else {
-            return carried(Answer::empty(408));
+            return carried(api::too_slow(&Asked::new(&self.shared, &parts, address)));
         };
         let site = Rc::clone(&self);
         // By itself: a client that leaves does not break off what was begun.
