@@ -13,7 +13,7 @@ use std::io::{BufReader, Write};
 use std::net::TcpStream;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use sb::contract::{Argument, Value};
 use serde_json::{Value as Json, json};
@@ -22,6 +22,7 @@ use support::bench::Installation;
 use support::client::{connect, read, request};
 use support::cut::Way;
 use support::database::{Database, Server};
+use support::scene::numbers;
 use support::serving::Serving;
 
 /// How many ask at once.
@@ -101,13 +102,18 @@ fn stored(database: &mut Database) -> BTreeMap<u32, String> {
 fn messages_that_come_at_once_are_stored_by_few_statements_each_under_its_own_id() {
     const TURNS: u32 = 50;
     let server = Server::of_environment().unwrap();
-    let mut database = prepared_plain(&server, "together", &[NO_LIMIT]);
+    // Each client has a conversation of its own, since those that both threads write to are not waited for together.
+    let own = format!(
+        "INSERT INTO sb_conversations (id, user_id, creation_time) SELECT seq, 3, UTC_TIMESTAMP() FROM {}",
+        numbers(100, 115)
+    );
+    let mut database = prepared_plain(&server, "together", &[NO_LIMIT, &own]);
     let serving = Serving::start(&Installation::of(&server, &database));
     let before = Client::of(&serving).figure("sb_statements_total");
     let sent = at_once(&serving, |number, client| {
         let sent = (0..TURNS).map(|turn| {
             let text = format!("{number}/{turn}");
-            let answer = client.send([1, 4, 5, 6][number as usize % 4], 2, &text, None);
+            let answer = client.send(100 + number, 2, &text, None);
             (id(&answer), text)
         });
         sent.collect::<Vec<_>>()
@@ -162,37 +168,34 @@ fn one_that_is_refused_takes_no_other_with_it() {
 #[test]
 fn when_connections_break_all_of_a_transaction_is_stored_once_or_reported() {
     const TURNS: u32 = 60;
+    const CUTS: usize = 12;
     let server = Server::of_environment().unwrap();
     let mut database = prepared_plain(&server, "together cut", &[NO_LIMIT]);
     let mut installation = Installation::of(&server, &database);
     let way = Way::to(&server.port);
     installation.constants.insert("SB_DB_PORT".into(), way.port.to_string());
     let serving = Serving::start(&installation);
-    let busy = AtomicUsize::new(CLIENTS);
-    let (cuts, told) = thread::scope(|scope| {
-        let cutting = scope.spawn(|| {
-            let mut cuts = 0;
-            while busy.load(Ordering::SeqCst) > 0 {
-                thread::sleep(Duration::from_millis(15));
+    let answered = AtomicUsize::new(0);
+    let told = thread::scope(|scope| {
+        scope.spawn(|| {
+            for cut in 1..CUTS {
+                while answered.load(Ordering::SeqCst) < cut * CLIENTS * TURNS as usize / CUTS {
+                    thread::sleep(Duration::from_millis(1));
+                }
                 way.cut();
                 way.mend();
-                cuts += 1;
             }
-            cuts
         });
-        let told = at_once(&serving, |number, client| {
+        at_once(&serving, |number, client| {
             let told = (0..TURNS).map(|turn| {
                 let text = format!("{number}/{turn}");
                 let answer = client.send([1, 4, 5, 6][turn as usize % 4], 1 + turn % 3, &text, None);
+                answered.fetch_add(1, Ordering::SeqCst);
                 ((answer.status == 200).then(|| id(&answer)), text)
             });
-            let told = told.collect::<Vec<_>>();
-            busy.fetch_sub(1, Ordering::SeqCst);
-            told
-        });
-        (cutting.join().unwrap(), told)
+            told.collect::<Vec<_>>()
+        })
     });
-    assert!(cuts > 5, "{cuts}");
     let stored = stored(&mut database);
     let mut texts: Vec<&String> = stored.values().collect();
     texts.sort_unstable();
@@ -205,5 +208,35 @@ fn when_connections_break_all_of_a_transaction_is_stored_once_or_reported() {
     let unknown = stored.len() - acknowledged.len();
     assert!(unknown <= failed.len(), "{unknown} are stored that nobody was told of");
     assert!(acknowledged.len() > failed.len(), "{} failed", failed.len());
+    database.drop();
+}
+
+#[test]
+fn a_conversation_that_somebody_has_locked_holds_up_no_other() {
+    let server = Server::of_environment().unwrap();
+    let mut database = prepared_plain(&server, "together locked", &[NO_LIMIT]);
+    let serving = Serving::start(&Installation::of(&server, &database));
+    database.rows("START TRANSACTION").unwrap();
+    database
+        .rows("SELECT id FROM sb_conversations WHERE id = 1 FOR UPDATE")
+        .unwrap();
+    let (held, free) = thread::scope(|scope| {
+        let sends = |conversation: u32| {
+            let send = move |client: &mut Client| client.send(conversation, 2, "Hello", None).status;
+            at_once(&serving, |number, client| (number % 4 == 0).then(|| send(client)))
+        };
+        let held = scope.spawn(move || sends(1));
+        // They wait by now.
+        thread::sleep(Duration::from_millis(300));
+        let started = Instant::now();
+        let free = sends(4);
+        assert!(started.elapsed() < Duration::from_secs(2), "{:?}", started.elapsed());
+        assert!(!held.is_finished());
+        database.rows("ROLLBACK").unwrap();
+        (held.join().unwrap(), free)
+    });
+    for statuses in [held, free] {
+        assert_eq!(statuses.into_iter().flatten().collect::<Vec<_>>(), [200; CLIENTS / 4]);
+    }
     database.drop();
 }

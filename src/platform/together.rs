@@ -1,13 +1,20 @@
 //! Work that several tasks of a thread have at the same time, done by one of them for all.
 //!
 //! Nobody waits for others to come: who comes while nothing is done begins, and who comes meanwhile is done next, together
-//! with all who came. This is how databases write their logs ("group commit").
+//! with all who came. This is how databases write their logs ("group commit"). What takes long holds nobody up: then the
+//! next begins beside it.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
+use std::pin::pin;
 use std::rc::Rc;
+use std::time::Duration;
 
 use tokio::sync::oneshot;
+use tokio::time::timeout;
+
+/// How long others wait for what is going on.
+const PATIENCE: Duration = Duration::from_millis(100);
 
 /// Where items gather, and what becomes of each.
 pub struct Together<T, R>(Rc<RefCell<State<T, R>>>);
@@ -69,9 +76,15 @@ impl<T, R> Together<T, R> {
         let others = lead.take(limit.saturating_sub(1));
         let (others, answers): (Vec<T>, Vec<_>) = others.into_iter().unzip();
         let items = [item].into_iter().chain(others).collect();
-        let mut results = work(items).await.into_iter();
+        let mut work = pin!(work(items));
+        let in_time = timeout(PATIENCE, work.as_mut()).await;
         // Whoever is next begins before all others go on.
         drop(lead);
+        let mut results = match in_time {
+            Ok(results) => results,
+            Err(_) => work.await,
+        }
+        .into_iter();
         let own = results.next();
         for (answer, result) in answers.into_iter().zip(results) {
             // Who has left meanwhile asks for nothing.
@@ -119,8 +132,6 @@ impl<T, R> Drop for Lead<T, R> {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use tokio::task::{LocalSet, spawn_local};
     use tokio::time::sleep;
 
@@ -152,6 +163,25 @@ mod tests {
         };
         let results = LocalSet::new().run_until(all).await;
         assert_eq!(results, [(0, 1), (2, 4), (4, 4), (6, 4), (8, 4), (10, 2), (12, 2)]);
+    }
+
+    #[tokio::test]
+    async fn what_takes_long_holds_nobody_up() {
+        let together = Numbers::default();
+        let all = async {
+            let stuck = together.clone();
+            let stuck = spawn_local(async move { stuck.run(1, 4, async |_| std::future::pending().await).await });
+            tokio::task::yield_now().await;
+            let others: Vec<_> = (2..4)
+                .map(|number| spawn_local(double(together.clone(), number)))
+                .collect();
+            for (other, result) in others.into_iter().zip([(4, 2), (6, 2)]) {
+                assert_eq!(other.await.unwrap(), Some(result));
+            }
+            assert!(!stuck.is_finished());
+            assert_eq!(double(together, 4).await, Some((8, 1)));
+        };
+        LocalSet::new().run_until(all).await;
     }
 
     #[tokio::test]

@@ -1,12 +1,13 @@
 //! Sending a message: one transaction that nothing doubles and nothing loses. Messages that a thread is asked to store at
-//! the same time, and that nobody is told of elsewhere, share one.
+//! the same time, and that nobody is told of elsewhere, share one; where a thread has but one thing to do at a time there
+//! are no such.
 
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::slice;
 
 use super::routing::Routing;
-use super::storing::{Decision, Message, NewMessage, Once, Sent, Stored, Tried, store_all};
+use super::storing::{Decision, Lock, Message, NewMessage, Once, Sent, Stored, Tried, store_all};
 use super::telling::{Audience, Telling};
 use crate::contract::args::{Items, StatusCode};
 use crate::contract::error::{Code, Error, Result};
@@ -38,7 +39,7 @@ struct Way<'a> {
 enum Fate {
     /// It is stored, or refused.
     Done(Result<Done>),
-    /// Nothing is stored, for a reason that may be another's: it is to be stored alone.
+    /// It is not stored, for a reason that may be another's, or passes: it is to be stored alone.
     Alone(Message),
 }
 
@@ -200,7 +201,8 @@ impl Done {
 impl Way<'_> {
     /// Stores a message.
     async fn store(&self, message: Message) -> Result<Done> {
-        let message = if self.telling.is_some() || self.followers.want_messages() {
+        let database = self.cx.database()?;
+        let message = if database.is_alone() || self.telling.is_some() || self.followers.want_messages() {
             message
         } else {
             let gathering = gathering(&self.cx.configuration()?.database);
@@ -215,7 +217,6 @@ impl Way<'_> {
             }
         };
         let mut tried = None;
-        let database = self.cx.database()?;
         let mut done = database
             .transaction(OnUnknown::Repeat, async |transaction| {
                 self.store_one(transaction, &message, &mut tried).await
@@ -225,22 +226,24 @@ impl Way<'_> {
         Ok(done)
     }
 
-    /// Stores messages that nobody is told of elsewhere in one transaction.
+    /// Stores messages that nobody is told of elsewhere in one transaction. It waits for no conversation that somebody
+    /// else has locked: all the other messages would wait too.
     async fn store_together(&self, messages: Vec<Message>) -> Vec<Fate> {
         let mut tried = None;
         let result = async {
             let unit = async |transaction: &mut Transaction<'_>| {
-                store_all(transaction, self.cx.now(), &messages, false, &mut tried).await
+                store_all(transaction, self.cx.now(), &messages, Lock::WhoeverIsFree, &mut tried).await
             };
             self.cx.database()?.transaction(OnUnknown::Repeat, unit).await
         };
         match result.await {
             Ok(stored) => {
                 self.cx.after_commit(Vec::new());
-                let done = |(message, stored): (&Message, Result<Stored>)| {
-                    Fate::Done(stored.map(|stored| Done::of(message, &stored)))
+                let fate = |(message, stored): (Message, Result<Stored>)| match stored {
+                    Err(Error::Code(Code::ConversationNotFound)) => Fate::Alone(message),
+                    stored => Fate::Done(stored.map(|stored| Done::of(&message, &stored))),
                 };
-                messages.iter().zip(stored).map(done).collect()
+                messages.into_iter().zip(stored).map(fate).collect()
             }
             Err(error) if messages.len() == 1 || error.outcome_is_unknown() => {
                 messages.iter().map(|_| Fate::Done(Err(error.clone()))).collect()
@@ -257,8 +260,12 @@ impl Way<'_> {
         tried: &mut Option<Tried>,
     ) -> Result<Done> {
         let now = self.cx.now();
-        let with_place = self.telling.is_some();
-        let stored = store_all(transaction, now, slice::from_ref(message), with_place, tried).await?;
+        let lock = if self.telling.is_some() {
+            Lock::WithPlace
+        } else {
+            Lock::All
+        };
+        let stored = store_all(transaction, now, slice::from_ref(message), lock, tried).await?;
         let stored = stored
             .into_iter()
             .next()

@@ -49,6 +49,8 @@ const LOCKED: &str = "
     ORDER BY c.id
     FOR UPDATE";
 
+const THOSE_THAT_ARE_FREE: &str = " SKIP LOCKED";
+
 const SET_STATUS: &str = "
     UPDATE sb_conversations
     SET status_code = ?
@@ -142,6 +144,17 @@ type Row = (
     Option<String>,
     Option<bool>,
 );
+
+/// Which conversations are locked, and what is asked of them meanwhile.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Lock {
+    /// All, as soon as nobody else has them.
+    All,
+    /// All, and what telling somebody of their messages takes.
+    WithPlace,
+    /// Those that nobody else has. Others are not found.
+    WhoeverIsFree,
+}
 
 /// What is known before messages are stored.
 struct Known {
@@ -301,17 +314,17 @@ impl Decision {
 }
 
 impl Known {
-    /// Locks the conversations of messages; `with_place` also asks what telling somebody of them takes.
+    /// Locks the conversations of messages.
     async fn locked(
         transaction: &mut Transaction<'_>,
         now: NaiveDateTime,
         messages: &[Message],
-        with_place: bool,
+        lock: Lock,
     ) -> Result<Self> {
         let mut query = Builder::new(CONVERSATIONS, params![]);
         query.add(if messages.len() == 1 { ITS_AUTHOR } else { THEIR_AUTHORS }, params![]);
         query.list(messages.iter().map(|message| message.sender));
-        if with_place {
+        if lock == Lock::WithPlace {
             query.add(WITH_PLACE, params![now - ONLINE_FOR]);
         } else {
             query.add(WITHOUT_PLACE, params![]);
@@ -320,6 +333,9 @@ impl Known {
             .add(AMONG, params![])
             .list(messages.iter().map(|message| message.conversation))
             .add(LOCKED, params![]);
+        if lock == Lock::WhoeverIsFree {
+            query.add(THOSE_THAT_ARE_FREE, params![]);
+        }
         let (sql, params) = query.finish();
         let rows: Vec<Row> = transaction.rows(sql, params).await?;
         let (step, authors) = rows
@@ -389,7 +405,7 @@ pub(super) async fn store_all(
     transaction: &mut Transaction<'_>,
     now: NaiveDateTime,
     messages: &[Message],
-    with_place: bool,
+    lock: Lock,
     tried: &mut Option<Tried>,
 ) -> Result<Vec<Result<Stored>>> {
     if transaction.may_be_done()
@@ -398,7 +414,7 @@ pub(super) async fn store_all(
     {
         return Ok(stored);
     }
-    let mut known = Known::locked(transaction, now, messages, with_place).await?;
+    let mut known = Known::locked(transaction, now, messages, lock).await?;
     let decisions: Vec<_> = messages.iter().map(|message| message.decide(&mut known)).collect();
     let accepted = messages.iter().zip(&decisions);
     let accepted: Vec<_> = accepted

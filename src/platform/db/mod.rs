@@ -75,6 +75,11 @@ impl Database {
         }
     }
 
+    /// Whether its thread has nothing else to do while it waits.
+    pub fn is_alone(&self) -> bool {
+        self.alone
+    }
+
     /// Sets where the database is, and says whether that is somewhere else than before. A connection to another place is
     /// not used again.
     pub fn configure(&self, settings: &Rc<Settings>) -> bool {
