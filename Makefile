@@ -14,8 +14,10 @@ PACKAGES := build-essential ca-certificates chromium clang curl debootstrap dove
 # Cargo unites the features of what is built in one call: the extension must not export the C library's symbols.
 EXTENSION := -p sb-php
 LIBRARY := -p sb --features capi,program
-# So that Cargo keeps what both calls make of the core apart: else each would make it anew after the other.
+# So that Cargo keeps what both calls make of the core apart: else each would make it anew after the other. The tests look
+# for the C library under its plain name.
 export __CARGO_DEFAULT_LIB_METADATA := sb
+CARGO_TEST := env -u __CARGO_DEFAULT_LIB_METADATA cargo test $(LIBRARY)
 
 # Tools that are built from source, once.
 TOOLS := $(TARGET)/tools
@@ -48,7 +50,7 @@ build: ## build the extension, the C library and the program
 	cargo build --release $(LIBRARY)
 
 test: deps build ## run all tests, against a private MariaDB
-	tests/support/mariadb cargo test $(LIBRARY)
+	tests/support/mariadb $(CARGO_TEST)
 	tests/php/run
 	tests/capi/run
 	tests/browser/run
@@ -56,8 +58,8 @@ test: deps build ## run all tests, against a private MariaDB
 	packaging/try
 
 test-mysql: ## run the Rust tests against a private MySQL 9, by its socket and by TCP (as root)
-	tests/support/mysql9 cargo test $(LIBRARY)
-	SB_TEST_TCP=1 tests/support/mysql9 cargo test $(LIBRARY)
+	tests/support/mysql9 $(CARGO_TEST)
+	SB_TEST_TCP=1 tests/support/mysql9 $(CARGO_TEST)
 
 realtime-server: $(REALTIME_SERVER) ## build a real server of the realtime protocol, which the tests then try too
 
