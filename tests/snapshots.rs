@@ -30,7 +30,7 @@ fn a_transaction_that_meets_a_changed_row_runs_again() {
             let message = format!("{sender}/{turn}");
             answer(core, "sb_send_message", ["3".into(), "1".into(), message.into()])
         });
-        sends.filter(|answer| matches!(answer, Value::Map(_))).count()
+        sends.filter(|answer| matches!(answer, Value::Record(_))).count()
     });
     if is_known {
         scene.run("SET GLOBAL innodb_snapshot_isolation = DEFAULT");
