@@ -1,6 +1,6 @@
 //! Work that several tasks of a thread have at the same time, done by one of them for all.
 //!
-//! Nobody waits for others to come: who comes while nothing is done begins, and who comes meanwhile is done next, together
+//! Nobody waits for others to come: who comes while little is done begins, and who comes meanwhile is done next, together
 //! with all who came. This is how databases write their logs ("group commit"). What takes long holds nobody up: then the
 //! next begins beside it.
 
@@ -13,6 +13,9 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 
+/// How many have the turn at once: while the database does what one has asked for, another prepares the next.
+const LEADERS: usize = 2;
+
 /// How long others wait for what is going on.
 const PATIENCE: Duration = Duration::from_millis(100);
 
@@ -20,7 +23,8 @@ const PATIENCE: Duration = Duration::from_millis(100);
 pub struct Together<T, R>(Rc<RefCell<State<T, R>>>);
 
 struct State<T, R> {
-    is_led: bool,
+    /// How many have the turn.
+    leaders: usize,
     waiting: VecDeque<Waiting<T, R>>,
 }
 
@@ -31,7 +35,7 @@ type Waiting<T, R> = (T, oneshot::Sender<Answer<T, R>>);
 enum Word<T, R> {
     /// It is its turn.
     Lead(T, Lead<T, R>),
-    /// Another has the turn.
+    /// Others have the turns.
     Wait(oneshot::Receiver<Answer<T, R>>),
 }
 
@@ -43,13 +47,13 @@ enum Answer<T, R> {
     Lead(T, Lead<T, R>),
 }
 
-/// The turn. Whatever becomes of whoever has it, the next gets it.
+/// A turn. Whatever becomes of whoever has it, the next gets it.
 struct Lead<T, R>(Rc<RefCell<State<T, R>>>);
 
 impl<T, R> Default for Together<T, R> {
     fn default() -> Self {
         Self(Rc::new(RefCell::new(State {
-            is_led: false,
+            leaders: 0,
             waiting: VecDeque::new(),
         })))
     }
@@ -93,15 +97,15 @@ impl<T, R> Together<T, R> {
         own
     }
 
-    /// The turn, when nobody has it, or else a place among those who wait.
+    /// A turn, when one is free, or else a place among those who wait.
     fn enter(&self, item: T) -> Word<T, R> {
         let mut state = self.0.borrow_mut();
-        if state.is_led {
+        if state.leaders == LEADERS {
             let (sender, answer) = oneshot::channel();
             state.waiting.push_back((item, sender));
             return Word::Wait(answer);
         }
-        state.is_led = true;
+        state.leaders += 1;
         Word::Lead(item, Lead(Rc::clone(&self.0)))
     }
 }
@@ -120,7 +124,7 @@ impl<T, R> Drop for Lead<T, R> {
         let next = {
             let mut state = self.0.borrow_mut();
             let next = state.waiting.pop_front();
-            state.is_led = next.is_some();
+            state.leaders -= usize::from(next.is_none());
             next
         };
         if let Some((item, answer)) = next {
@@ -132,7 +136,7 @@ impl<T, R> Drop for Lead<T, R> {
 
 #[cfg(test)]
 mod tests {
-    use tokio::task::{LocalSet, spawn_local};
+    use tokio::task::{JoinHandle, LocalSet, spawn_local};
     use tokio::time::sleep;
 
     use super::*;
@@ -148,10 +152,17 @@ mod tests {
         together.run(number, 4, work).await
     }
 
+    /// Has something done that takes for ever.
+    async fn stick(together: Numbers) -> Option<(u32, usize)> {
+        together.run(0, 1, async |_| std::future::pending().await).await
+    }
+
     #[tokio::test]
     async fn what_comes_meanwhile_is_done_next_and_together() {
         let together = Numbers::default();
         let all = async {
+            // All the time somebody else has one of the turns.
+            let stuck = spawn_local(stick(together.clone()));
             let tasks: Vec<_> = (0..7)
                 .map(|number| spawn_local(double(together.clone(), number)))
                 .collect();
@@ -159,6 +170,7 @@ mod tests {
             for task in tasks {
                 results.push(task.await.unwrap().unwrap());
             }
+            stuck.abort();
             results
         };
         let results = LocalSet::new().run_until(all).await;
@@ -169,16 +181,15 @@ mod tests {
     async fn what_takes_long_holds_nobody_up() {
         let together = Numbers::default();
         let all = async {
-            let stuck = together.clone();
-            let stuck = spawn_local(async move { stuck.run(1, 4, async |_| std::future::pending().await).await });
+            let stuck: Vec<_> = (0..LEADERS).map(|_| spawn_local(stick(together.clone()))).collect();
             tokio::task::yield_now().await;
             let others: Vec<_> = (2..4)
                 .map(|number| spawn_local(double(together.clone(), number)))
                 .collect();
-            for (other, result) in others.into_iter().zip([(4, 2), (6, 2)]) {
+            for (other, result) in others.into_iter().zip([(4, 1), (6, 1)]) {
                 assert_eq!(other.await.unwrap(), Some(result));
             }
-            assert!(!stuck.is_finished());
+            assert!(!stuck.iter().any(JoinHandle::is_finished));
             assert_eq!(double(together, 4).await, Some((8, 1)));
         };
         LocalSet::new().run_until(all).await;
@@ -199,6 +210,7 @@ mod tests {
             assert_eq!(third, Some((6, 1)));
             assert_eq!(double(together.clone(), 4).await, Some((8, 1)));
             // Those whose items were taken up never hear what has become of them.
+            let stuck = spawn_local(stick(together.clone()));
             let leader = spawn_local(double(together.clone(), 5));
             tokio::task::yield_now().await;
             let others: Vec<_> = (6..8)
@@ -209,6 +221,7 @@ mod tests {
             let [next, taken] = <[_; 2]>::try_from(others).unwrap();
             next.abort();
             assert_eq!(taken.await.unwrap(), None);
+            stuck.abort();
             assert_eq!(double(together, 9).await, Some((18, 1)));
         };
         LocalSet::new().run_until(all).await;
