@@ -1,9 +1,10 @@
 //! `sb serve`: the HTTP API on a socket, and the feed of events.
 //!
-//! Each thread has a runtime, connections to the database, and takes its share of the clients; nothing is handed from
-//! thread to thread but what is to be delivered, and what the feed tells. TLS is left to the proxy in front.
+//! Each thread has a runtime, connections to the database, and its share of the clients; nothing is handed from thread to
+//! thread but new clients, what is to be delivered, and what the feed tells. TLS is left to the proxy in front.
 
 mod asked;
+mod entrance;
 mod feed;
 mod metrics;
 mod pool;
@@ -19,6 +20,7 @@ use std::thread::{self, available_parallelism};
 use std::time::Duration;
 
 use clap::Args;
+use entrance::{Client, Entrance};
 use metrics::Metrics;
 use pool::Pool;
 use rustix::process::{Resource, getrlimit, setrlimit};
@@ -29,9 +31,10 @@ use site::Site;
 use tokio::net::{TcpListener, TcpSocket};
 use tokio::runtime::{Builder, Runtime};
 use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::sync::watch;
 use tokio::task::{JoinSet, LocalSet, spawn_local};
-use tokio::time::{sleep, timeout};
+use tokio::time::timeout;
 use worker::Worker;
 
 use crate::failure::{Failure, Result};
@@ -59,9 +62,6 @@ const END_LIMIT: Duration = Duration::from_secs(10);
 
 /// How many clients may wait to be accepted.
 const BACKLOG: u32 = 1024;
-
-/// The pause after a client could not be accepted: no file descriptor may be free.
-const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
 /// What all threads share.
 pub struct Shared {
@@ -93,22 +93,24 @@ pub fn run(options: &Options) -> Result<()> {
         worker,
         feed: Arc::clone(&feed),
     });
+    let address = listener.local_addr()?;
+    let mut entrance = Entrance::new(listener);
     let count = options.threads.map_or_else(processors, usize::from);
     let mut threads = Vec::with_capacity(count);
     for _ in 0..count {
-        let (listener, shared, stopped) = (listener.try_clone()?, Arc::clone(&shared), stopped.clone());
-        threads.push(thread::Builder::new().spawn(move || serve(listener, shared, stopped))?);
+        let (clients, shared, stopped) = (entrance.add_thread(), Arc::clone(&shared), stopped.clone());
+        threads.push(thread::Builder::new().spawn(move || serve(clients, shared, stopped))?);
     }
-    say(&format!("Listening on http://{}", listener.local_addr()?))?;
-    // Nobody is taken any more when the threads have ended theirs.
-    drop(listener);
+    say(&format!("Listening on http://{address}"))?;
     let background = LocalSet::new();
     background.block_on(&runtime, async {
+        let entrance = spawn_local(entrance.open(stopped.clone()));
         let tail = spawn_local(tail::run(constants, feed, stopped.clone()));
         let jobs = spawn_local(jobs.run(stopped, END_LIMIT));
         let ended = end_asked_for().await;
         // The threads hear of it, and so do the jobs.
         let _ = stop.send(true);
+        let _ = entrance.await;
         let _ = jobs.await;
         let _ = tail.await;
         ended
@@ -137,7 +139,7 @@ fn runtime() -> Result<Runtime> {
     Ok(Builder::new_current_thread().enable_all().build()?)
 }
 
-fn listen(address: SocketAddr) -> std::io::Result<std::net::TcpListener> {
+fn listen(address: SocketAddr) -> std::io::Result<TcpListener> {
     let socket = if address.is_ipv6() {
         TcpSocket::new_v6()?
     } else {
@@ -145,7 +147,7 @@ fn listen(address: SocketAddr) -> std::io::Result<std::net::TcpListener> {
     };
     socket.set_reuseaddr(true)?;
     socket.bind(address)?;
-    socket.listen(BACKLOG)?.into_std()
+    socket.listen(BACKLOG)
 }
 
 /// Comes back when the process is asked to end.
@@ -159,40 +161,34 @@ async fn end_asked_for() -> std::io::Result<()> {
     Ok(())
 }
 
-/// One thread: serves clients until it is stopped, and what they have begun to its end.
-fn serve(listener: std::net::TcpListener, shared: Arc<Shared>, stopped: watch::Receiver<bool>) -> Result<()> {
+/// One thread: serves clients until there are no more, and what they have begun to its end.
+fn serve(clients: UnboundedReceiver<Client>, shared: Arc<Shared>, stopped: watch::Receiver<bool>) -> Result<()> {
     let runtime = runtime()?;
     let local = LocalSet::new();
-    let done = local.block_on(&runtime, async {
-        let listener = TcpListener::from_std(listener)?;
+    local.block_on(&runtime, async {
         let pool = Pool::of(shared.connections);
         let site = Rc::new(Site::new(shared, pool, stopped.clone()));
-        accept(listener, &site, stopped).await;
+        serve_all(clients, &site, stopped).await;
         site.close().await;
-        Ok(())
     });
     // Tasks that are left over hold what belongs to the runtime.
     drop(local);
-    done
+    Ok(())
 }
 
-async fn accept(listener: TcpListener, site: &Rc<Site>, mut stopped: watch::Receiver<bool>) {
-    let mut clients = JoinSet::new();
-    let stop = stopped.clone();
+async fn serve_all(mut clients: UnboundedReceiver<Client>, site: &Rc<Site>, stopped: watch::Receiver<bool>) {
+    let mut served = JoinSet::new();
     loop {
         tokio::select! {
-            accepted = listener.accept() => match accepted {
-                Ok((stream, address)) => {
-                    clients.spawn_local(site::serve(Rc::clone(site), stream, address, stop.clone()));
+            client = clients.recv() => match client {
+                Some(client) => {
+                    served.spawn_local(site::serve(Rc::clone(site), client, stopped.clone()));
                 }
-                Err(_) => sleep(ACCEPT_PAUSE).await,
+                None => break,
             },
-            Some(_) = clients.join_next() => {}
-            // Also when whoever could stop us is gone.
-            _ = stopped.wait_for(|stopped| *stopped) => break,
+            Some(_) = served.join_next() => {}
         }
     }
-    drop(listener);
-    let rest = async { while clients.join_next().await.is_some() {} };
+    let rest = async { while served.join_next().await.is_some() {} };
     let _ = timeout(END_LIMIT, rest).await;
 }

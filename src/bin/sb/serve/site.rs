@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::convert::Infallible;
 use std::io::{self, Write};
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
 use std::pin::pin;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -27,6 +27,7 @@ use tokio::task::{JoinSet, spawn_local};
 use tokio::time::timeout;
 
 use super::asked::Asked;
+use super::entrance::Client;
 use super::pool::Pool;
 use super::{END_LIMIT, Shared, feed};
 
@@ -46,7 +47,15 @@ const BODY_TIME: Duration = Duration::from_secs(30);
 const DISCARDED: usize = 16 * api::BODY_LIMIT;
 
 /// Serves a client for as long as it stays, or to the end of what it has asked when all is to end.
-pub async fn serve(site: Rc<Site>, stream: TcpStream, address: SocketAddr, mut stopped: watch::Receiver<bool>) {
+pub async fn serve(site: Rc<Site>, client: Client, mut stopped: watch::Receiver<bool>) {
+    let Client {
+        stream,
+        address,
+        place: _place,
+    } = client;
+    let Ok(stream) = TcpStream::from_std(stream) else {
+        return;
+    };
     // Answers are small, and go out whole.
     let _ = stream.set_nodelay(true);
     let service = service_fn(move |request| {
