@@ -392,7 +392,8 @@ fn who_is_taken_over_by_several_at_once_is_taken_over_once() {
     // More than a few chunks, of which some are broken off by others.
     shop.rows(
         "INSERT INTO wp_users (user_login, user_pass, user_nicename, user_email, user_registered)
-            SELECT CONCAT('u', seq), '$P$B', CONCAT('u', seq), CONCAT('u', seq, '@crowd.test'), '2026-01-01' FROM seq_1_to_1000",
+            WITH RECURSIVE crowd AS (SELECT 1 AS seq UNION ALL SELECT seq + 1 FROM crowd WHERE seq < 1000)
+            SELECT CONCAT('u', seq), '$P$B', CONCAT('u', seq), CONCAT('u', seq, '@crowd.test'), '2026-01-01' FROM crowd",
     );
     at_once(&shop, 4, |core| {
         assert_eq!(core.call("sb_cms_synch", []).unwrap(), Own::Bool(true));
