@@ -776,7 +776,11 @@ fn what_a_missing_table_takes_with_it() {
     for (table, function, arguments) in &calls {
         let got = shop.call(function, arguments);
         let message = got["message"].as_str().unwrap_or_else(|| panic!("{function}: {got}"));
-        assert!(message.contains(&format!("wp_{table}")), "{function}: {message}");
+        // Of several that are missing servers name one or another.
+        let names_one = calls
+            .iter()
+            .any(|(table, ..)| message.contains(&format!("wp_{table}'")));
+        assert!(names_one, "{function}, {table}: {message}");
     }
     // Without languages nothing needs the plugin's tables, nor without filters those of look-ups.
     shop.set_options(&json!({"icl_sitepress_settings": null}));

@@ -26,8 +26,8 @@ const TABLES_THERE: &str = "
 /// The last letters that columns of the older character sets hold: utf8mb3, latin1.
 const LAST_LETTERS: [char; 2] = ['\u{ffff}', '\u{ff}'];
 
-/// What the server says where texts of a statement cannot be compared, by how many they are.
-const CANNOT_COMPARE: [u16; 3] = [1267, 1270, 1271];
+/// What the server says where texts of a statement cannot be compared: MariaDB by how many they are, MySQL of a parameter.
+const CANNOT_COMPARE: [u16; 5] = [1267, 1270, 1271, 3854, 3988];
 
 /// Where the settings say that the tables are.
 pub(super) struct Place {

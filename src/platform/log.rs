@@ -5,6 +5,7 @@
 
 use std::fs::OpenOptions;
 use std::io::{self, Write};
+use std::ops::Range;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -193,9 +194,12 @@ pub fn note(host: &dyn Host, operation: &str, error: &Error) {
 /// Errors of the server that quote names, of tables and columns, of users and hosts. Others may quote values.
 const QUOTE_NAMES: [u16; 11] = [1044, 1045, 1049, 1054, 1130, 1142, 1143, 1146, 1264, 1364, 1406];
 
+/// The errors of clients, and so the library's own.
+const OF_CLIENTS: Range<u16> = 2000..3000;
+
 /// What the server says, as far as no value can be in it.
 fn message_of(error: &DatabaseError) -> String {
-    let is_own = error.number >= 2000;
+    let is_own = OF_CLIENTS.contains(&error.number);
     match error.message.split_once(['\'', '"', '`']) {
         Some((start, _)) if !is_own && !QUOTE_NAMES.contains(&error.number) => format!("{start}…"),
         _ => error.message.clone(),
@@ -346,6 +350,11 @@ mod tests {
                 1690,
                 "BIGINT value is out of range in '(1 - 2)'",
                 "BIGINT value is out of range in …",
+            ),
+            (
+                3854,
+                "Cannot convert string 'secret' from utf8mb4 to latin1",
+                "Cannot convert string …",
             ),
             (1054, "Unknown column 'x' in 'SELECT'", "Unknown column 'x' in 'SELECT'"),
             (1205, "Lock wait timeout exceeded", "Lock wait timeout exceeded"),

@@ -52,8 +52,9 @@ pub enum Refusal {
 /// Seconds after which whoever found the database gone may ask again.
 const RETRY_AFTER: &str = "1";
 
-/// What the database answers when the fault is in a statement, not in the way to it.
-const FAULTS_OF_STATEMENTS: [u16; 4] = [1054, 1064, 1146, 1366];
+/// What the database answers when the fault is in a statement, not in the way to it. Of a letter that a column cannot hold
+/// MariaDB says 1366 and MySQL 3854 or 3988.
+const FAULTS_OF_STATEMENTS: [u16; 6] = [1054, 1064, 1146, 1366, 3854, 3988];
 
 impl Refusal {
     const fn parts(self) -> (u16, &'static str, &'static str) {

@@ -52,7 +52,7 @@ pub struct Options {
 }
 
 /// What the server says of a value that a column does not take. All else that it refuses it would refuse of each line.
-const NUMBERS_OF_VALUES: [u16; 6] = [1048, 1264, 1265, 1292, 1366, 1406];
+const NUMBERS_OF_VALUES: [u16; 8] = [1048, 1264, 1265, 1292, 1366, 1406, 3854, 3988];
 
 /// What became of a line.
 enum Fate {

@@ -34,7 +34,7 @@ const FIRST_LOOK: TimeDelta = TimeDelta::days(2);
 const BATCH: usize = 20;
 
 /// A column cannot hold what the e-mail says: too long, of another charset, out of range.
-const UNFIT: [u16; 4] = [1406, 1366, 1264, 1292];
+const UNFIT: [u16; 6] = [1406, 1366, 3854, 3988, 1264, 1292];
 
 /// Fetches e-mails now, or when the last time was a minute ago.
 pub(super) async fn email_piping(cx: &Context<'_>, force: bool) -> Result<bool> {
