@@ -111,19 +111,19 @@ fn messages_that_come_at_once_are_stored_by_few_statements_each_under_its_own_id
     let is_here = "UPDATE sb_users SET typing = -1, last_activity = UTC_TIMESTAMP() WHERE id = 2";
     let mut database = prepared_plain(&server, "together", &[NO_LIMIT, &own, is_here]);
     let serving = Serving::start(&Installation::of(&server, &database));
-    let send = |client: &mut Client, number: u32, turn: u32| {
+    let say = |client: &mut Client, number: u32, turn: u32| {
         let text = format!("{number}/{turn}");
         (id(&client.send(100 + number, 2, &text, None)), text)
     };
     // Both threads have read the settings.
-    let mut sent = at_once(&serving, |number, client| send(client, number, 0));
+    let mut sent = at_once(&serving, |number, client| say(client, number, 0));
     // Nothing can be stored until all have come.
     let mut other = Database::watch(&server, &database).unwrap();
     other.rows("LOCK TABLES sb_messages WRITE").unwrap();
     let statements = || Client::of(&serving).figure("sb_statements_total");
     let before = statements();
     thread::scope(|scope| {
-        let first = scope.spawn(|| at_once(&serving, |number, client| send(client, number, 1)));
+        let first = scope.spawn(|| at_once(&serving, |number, client| say(client, number, 1)));
         thread::sleep(Duration::from_millis(800));
         other.rows("UNLOCK TABLES").unwrap();
         sent.extend(first.join().unwrap());
@@ -136,7 +136,7 @@ fn messages_that_come_at_once_are_stored_by_few_statements_each_under_its_own_id
     );
     // And what nobody holds up.
     let many = at_once(&serving, |number, client| {
-        let turns = (2..TURNS).map(|turn| send(client, number, turn));
+        let turns = (2..TURNS).map(|turn| say(client, number, turn));
         turns.collect::<Vec<_>>()
     });
     sent.extend(many.into_iter().flatten());
