@@ -73,10 +73,11 @@ fn send_all(core: &Core, next: &AtomicUsize, told: &Mutex<Told>) {
     }
 }
 
-/// Cuts a connection every few milliseconds, and kills the server so many times, evenly over the sends.
+/// Cuts a connection every few milliseconds, and kills the server so many times, evenly over the sends. Where they are fast
+/// the last time may come after them.
 fn break_things(scene: &Scene, next: &AtomicUsize) {
     let mut kills = 0;
-    while next.load(Ordering::SeqCst) < SENDS {
+    while kills < KILLS || next.load(Ordering::SeqCst) < SENDS {
         if next.load(Ordering::SeqCst) >= SENDS * (kills + 1) / (KILLS + 1) {
             kills += 1;
             server(&["--stop", "-KILL"]);
@@ -85,7 +86,6 @@ fn break_things(scene: &Scene, next: &AtomicUsize) {
         let _ = cut_one(scene);
         thread::sleep(Duration::from_millis(20));
     }
-    assert_eq!(kills, KILLS);
 }
 
 fn cut_one(scene: &Scene) -> Result<(), String> {
