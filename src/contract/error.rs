@@ -112,6 +112,17 @@ pub struct DatabaseError {
     pub outcome: Outcome,
 }
 
+/// What the server says of a value that its column does not take: none, out of range, cut, of another kind, too long, or
+/// with a letter that the column cannot hold, of which MariaDB says 1366 and MySQL also 3854 and 3988.
+const OF_VALUES: [u16; 8] = [1048, 1264, 1265, 1292, 1366, 1406, 3854, 3988];
+
+impl DatabaseError {
+    /// Whether the server refused what was to be stored, and may take something else.
+    pub fn refuses_a_value(&self) -> bool {
+        self.outcome == Outcome::NotDone && OF_VALUES.contains(&self.number)
+    }
+}
+
 /// What an outside service, or the way to it, answered.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ProviderError {

@@ -3,7 +3,7 @@
 use super::answer::Answer;
 use super::incoming::Incoming;
 use crate::contract::Value;
-use crate::contract::error::{Code, DatabaseError, Error};
+use crate::contract::error::{Code, Error};
 
 /// A request that is not carried out.
 #[derive(Debug)]
@@ -52,9 +52,8 @@ pub enum Refusal {
 /// Seconds after which whoever found the database gone may ask again.
 const RETRY_AFTER: &str = "1";
 
-/// What the database answers when the fault is in a statement, not in the way to it. Of a letter that a column cannot hold
-/// MariaDB says 1366 and MySQL 3854 or 3988.
-const FAULTS_OF_STATEMENTS: [u16; 6] = [1054, 1064, 1146, 1366, 3854, 3988];
+/// What the database answers, besides what it says of values, when the fault is in a statement, not in the way to it.
+const FAULTS_OF_STATEMENTS: [u16; 3] = [1054, 1064, 1146];
 
 impl Refusal {
     const fn parts(self) -> (u16, &'static str, &'static str) {
@@ -183,8 +182,8 @@ impl Failure {
 /// A failure that is none of whoever asked: its text goes to the log.
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
-        let is_unreachable = matches!(&error, Error::Database(DatabaseError { number, .. })
-            if !FAULTS_OF_STATEMENTS.contains(number));
+        let is_unreachable = matches!(&error, Error::Database(error)
+            if !error.refuses_a_value() && !FAULTS_OF_STATEMENTS.contains(&error.number));
         let failure = if is_unreachable {
             Self::unavailable("the database cannot be reached; Retry-After says when to try again")
         } else {

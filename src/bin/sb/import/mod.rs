@@ -10,7 +10,7 @@ mod table;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use sb::contract::error::{Code, DatabaseError, Outcome};
+use sb::contract::error::Code;
 use sb::contract::{Error, Map, Value};
 use sb::functions::{self, Function};
 use sb::platform::context::Request;
@@ -50,9 +50,6 @@ pub struct Options {
     #[arg(long)]
     hashed_passwords: bool,
 }
-
-/// What the server says of a value that a column does not take. All else that it refuses it would refuse of each line.
-const NUMBERS_OF_VALUES: [u16; 8] = [1048, 1264, 1265, 1292, 1366, 1406, 3854, 3988];
 
 /// What became of a line.
 enum Fate {
@@ -193,9 +190,8 @@ fn is_of_the_line(error: &Error) -> bool {
     match error {
         Error::Refused { code, .. } => *code != "configuration" && *code != "upgrade-needed",
         Error::Argument { .. } => true,
-        Error::Database(DatabaseError { number, outcome, .. }) => {
-            *outcome == Outcome::NotDone && NUMBERS_OF_VALUES.contains(number)
-        }
+        // All else that the server refuses it would refuse of each line.
+        Error::Database(error) => error.refuses_a_value(),
         _ => false,
     }
 }

@@ -33,9 +33,6 @@ const FIRST_LOOK: TimeDelta = TimeDelta::days(2);
 /// After so many e-mails those that were taken in are marked.
 const BATCH: usize = 20;
 
-/// A column cannot hold what the e-mail says: too long, of another charset, out of range.
-const UNFIT: [u16; 6] = [1406, 1366, 3854, 3988, 1264, 1292];
-
 /// Fetches e-mails now, or when the last time was a minute ago.
 pub(super) async fn email_piping(cx: &Context<'_>, force: bool) -> Result<bool> {
     fetch(cx, force, |_| true).await
@@ -172,7 +169,8 @@ fn is_of_one(error: &Error) -> bool {
     match error {
         // The server is there, and does not give this one.
         Error::Provider(error) => error.outcome == Outcome::NotDone,
-        Error::Database(_) => error.database_number().is_some_and(|number| UNFIT.contains(&number)),
+        // A column cannot hold what it says.
+        Error::Database(error) => error.refuses_a_value(),
         _ => true,
     }
 }
